@@ -1,0 +1,75 @@
+# Weft. `make` lists the targets; `make setup` is called by all the others and costs nothing the second time.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
+
+# Tests that start no JVM and take no time.
+QUICK  := not spark and not data and not crash and not slow and not bench
+
+# One lane at a time: Spark already takes both cores of a small machine.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+.PHONY: help setup java demo test check lint format types imports bench papers clean
+
+help: ## List the targets
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Create .venv with Weft and its tools in it
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 10) and "Weft needs Python 3.10 or newer; %s is %d.%d. Try: make setup PYTHON=/path/to/python3.11" % (sys.executable, *v[:2]))' \
+		|| { command -v $(PYTHON) >/dev/null || echo "There is no '$(PYTHON)'. Try: make setup PYTHON=/path/to/python3.11"; exit 1; }
+	@$(MAKE) --no-print-directory java
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
+		|| { echo "No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv"; rm -rf $(VENV); exit 1; }
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plot,peers]'
+	@touch $@
+
+java:
+	@version=$$($(JAVA) -version 2>&1 | sed -n 's/.*version "\([0-9]*\).*/\1/p' | head -1); \
+	if [ -z "$$version" ]; then \
+		echo "Weft needs Java 17 or newer, and '$(JAVA)' does not run."; \
+		echo "Install one (Debian: apt install openjdk-17-jre-headless) or set JAVA_HOME."; exit 1; \
+	elif [ "$$version" -lt 17 ]; then \
+		echo "Weft needs Java 17 or newer; '$(JAVA)' is Java $$version. Set JAVA_HOME to a newer one."; exit 1; \
+	fi
+
+demo: setup ## Two live sensor streams, one inequality join, on local Spark, for about a minute
+	$(BIN)/weft demo
+
+test: setup java lint types imports ## Everything: lint, types, imports, unit, property, Spark, data, crash, docs
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -m "not bench"
+
+check: setup lint types imports ## What needs no Spark: lint, format, types, imports, unit and property tests
+	$(BIN)/pytest -q -m "$(QUICK)"
+
+lint: setup ## ruff: rules and format
+	$(BIN)/ruff check --quiet .
+	$(BIN)/ruff format --check --quiet . \
+		|| { $(BIN)/ruff format --diff --quiet .; echo "Not formatted. Try: make format"; exit 1; }
+
+format: setup ## Let ruff format and fix what it can
+	$(BIN)/ruff check --fix --quiet . || true
+	$(BIN)/ruff format .
+
+types: setup ## mypy, strict
+	$(BIN)/mypy
+
+imports: setup ## The import rules
+	@$(BIN)/lint-imports --no-logo
+
+bench: setup java ## The benchmarks, each beside its peers (nothing else should be running)
+	$(BIN)/weft bench kernel
+	$(BIN)/weft bench spark
+	$(BIN)/weft bench inequality
+
+papers: setup ## Which items of the papers have a test or benchmark, and which have not
+	@$(BIN)/python -m tests.papers.report
+
+clean: ## Remove .venv, caches and what demo and benchmarks wrote
+	rm -rf $(VENV) build dist demo-out bench-out spark-warehouse metastore_db derby.log
+	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find weft tests -name __pycache__ -type d -prune -exec rm -rf {} +

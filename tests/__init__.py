@@ -1,0 +1,1 @@
+"""Tests of Weft. Helpers are imported as `from tests.oracle import ...`."""

@@ -1,0 +1,1 @@
+"""Which items of the papers are shown by a test or a benchmark."""

@@ -1,0 +1,38 @@
+"""Weft joins streams that Spark cannot join: inequality, band and any theta join, count windows, on plain PySpark.
+
+>>> import weft
+>>> str(weft.within("10 seconds", on="ts", delay="5 seconds"))
+'r.ts from 10 seconds before to 10 seconds after l.ts, delay 5 seconds'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from weft.errors import JobError, LateStateError, SpecError, StateError, UnknownColumn, UnknownName, WeftError
+from weft.routing import Broadcast, Hash, Matrix, Range, Split
+from weft.spec import last, tumbling, tumbling_rows, unbounded, within
+
+if TYPE_CHECKING:
+    from weft import local
+    from weft.spark import explain, join, self_join, session
+
+__all__ = [
+    "Broadcast", "Hash", "JobError", "LateStateError", "Matrix", "Range", "SpecError", "Split", "StateError",
+    "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local", "self_join", "session", "tumbling",
+    "tumbling_rows", "unbounded", "within",
+]  # fmt: skip
+
+__version__ = "0.1.0"
+
+_LAZY = {name: "weft.spark" for name in ("explain", "join", "self_join", "session")}
+
+
+def __getattr__(name: str) -> Any:
+    """Import the runtimes on first use: pyspark is slow to load and not always wanted."""
+    if name in _LAZY:
+        return getattr(import_module(_LAZY[name]), name)
+    if name in ("local", "spark"):
+        return import_module(f"weft.{name}")
+    raise AttributeError(f"module 'weft' has no attribute {name!r}")

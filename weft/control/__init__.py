@@ -1,0 +1,8 @@
+"""Deciding: the one `choose()`, and saying why."""
+
+from __future__ import annotations
+
+from weft.control.choose import Choice, Limits, choose
+from weft.control.explain import Explanation, explain_join
+
+__all__ = ["Choice", "Explanation", "Limits", "choose", "explain_join"]

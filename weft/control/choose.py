@@ -1,0 +1,71 @@
+"""The one place where Weft decides: which scheme, which index. First rule that fits wins; every number has a name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.errors import SpecError, UnknownName
+from weft.index import INDEXES
+from weft.routing import Hash, Matrix, Range, Scheme, scheme_named
+from weft.spec import JoinSpec, Op
+
+__all__ = ["Choice", "Limits", "choose"]
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Thresholds of `choose`, so that a test can force every branch."""
+
+    range_tasks: int = 2
+    """From this many tasks on a band is cut into ranges; a single task needs no routing."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and why."""
+
+    scheme: Scheme
+    index: str
+    why_scheme: str
+    why_index: str
+
+
+def choose(
+    spec: JoinSpec, tasks: int, scheme: str | Scheme = "auto", index: str = "auto", limits: Limits | None = None
+) -> Choice:
+    """Choose scheme and index; what the user names is taken as it is, if it can serve the join."""
+    limits = limits or Limits()
+    chosen, why_scheme = (scheme_named(scheme), "as asked") if scheme != "auto" else _scheme(spec, tasks, limits)
+    chosen.initial(spec, tasks)  # refuses what it cannot serve
+    if index == "auto":
+        name, why_index = _index(spec)
+    else:
+        name, why_index = index, "as asked"
+        if name not in INDEXES:
+            raise UnknownName.among("index", name, [*INDEXES, "auto"])
+        if name == "hash" and spec.access.equal is None:
+            raise SpecError.of(
+                "index='hash' needs an equality between the sides.",
+                f"The condition is {spec.condition.text}.",
+                "use index='runs', which serves every condition.",
+            )
+    return Choice(chosen, name, why_scheme, why_index)
+
+
+def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
+    within = spec.access.within
+    if spec.access.equal is not None:
+        return Hash(), "equal keys meet on one task, every row is kept once"
+    if tasks < limits.range_tasks:
+        return Matrix(), "one task needs no routing"
+    timed = within is not None and within.left == spec.left.time
+    if within is not None and not timed and (within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None):
+        return Range(), "a band meets only neighbouring keys; boundaries follow samples of the keys"
+    return Matrix(), "any condition, balanced whatever the keys: rows times columns over random draws"
+
+
+def _index(spec: JoinSpec) -> tuple[str, str]:
+    access = spec.access
+    if access.equal is None and access.within is None:
+        return "scan", "no comparison to sort by"
+    return "runs", "sorted runs serve equality, bands and inequalities, and are their own snapshot"

@@ -1,0 +1,135 @@
+"""Saying what was chosen and why: `weft.explain`, a stable text that tests and people can read."""
+
+from __future__ import annotations
+
+import html
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from weft.control.choose import Choice
+from weft.routing import MatrixPlan, Plan, RangePlan
+from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
+from weft.spec.duration import show_duration
+
+__all__ = ["Explanation", "explain_join"]
+
+_SIGNS = {Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">=", Op.EQ: "=", Op.NE: "!="}
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How a join will run. `str()` for a terminal, HTML in a notebook, `to_dict()` for programs."""
+
+    parts: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        width = max(len(name) for name, _ in self.parts)
+        return "\n".join(f"{name + ':':<{width + 1}} {text}" for name, text in self.parts)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(n)}</th><td style='text-align:left'>{html.escape(t)}</td></tr>" for n, t in self.parts)
+        return f"<table>{rows}</table>"
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the parts by name."""
+        return dict(self.parts)
+
+    def to_json(self) -> str:
+        """Return the parts as JSON text."""
+        return json.dumps(self.to_dict())
+
+
+def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool) -> Explanation:
+    """Explain scheme, index, replication and the bound of the state."""
+    first = choice.scheme.initial(spec, tasks)
+    later = _later(spec, choice, tasks)
+    parts: list[tuple[str, str]] = [
+        ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
+        ("window", str(spec.window)),
+        ("scheme", f"{choice.scheme.name} over {tasks} task{'s' if tasks != 1 else ''}: {choice.why_scheme}"),
+        ("plan", _shape(first) + (f", then {_shape(later)}" if later else "")),
+        ("kept", _times(*(later or first).copies())),
+        ("looked up", _times(*(later or first).lookups())),
+        ("index", f"{choice.index}: {choice.why_index}"),
+        ("access", _access(spec)),
+        ("checked", _checked(spec)),
+    ]
+    if spec.condition.residual:
+        parts.append(("residual", f"{spec.condition.residual} (evaluated on the pairs)"))
+    for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
+        if text:
+            parts.append((f"{side} filter", text))
+    parts.append(("state", _state(spec) if streaming else "none: both sides are read whole, in one batch"))
+    return Explanation(tuple(parts))
+
+
+def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
+    return RangePlan.over(spec.access, tasks, ()) if choice.scheme.name == "range" else None
+
+
+def _shape(plan: Plan) -> str:
+    if isinstance(plan, MatrixPlan):
+        return f"a matrix of {plan.rows} x {plan.columns}"
+    return f"{plan.tasks} key ranges cut by samples" if isinstance(plan, RangePlan) else plan.scheme
+
+
+def _times(left: float, right: float) -> str:
+    return f"each left row {left:g} x, each right row {right:g} x"
+
+
+def _name(spec: JoinSpec, side: str, column: int) -> str:
+    part = spec.left if side == "left" else spec.right
+    if column < len(part.keys):
+        return part.keys[column].text
+    names: dict[Any, str] = {part.time: "time", part.bucket: "window number", part.mix: "all equal keys", part.seq: "row number"}
+    return f"{side} {names.get(column, 'tuple number')}"
+
+
+def _term(spec: JoinSpec, term: Term) -> str:
+    left, right = _name(spec, "left", term.left), _name(spec, "right", term.right)
+    if term.op in (Op.BAND, Op.FBAND):
+        if term.left == spec.left.time and isinstance(spec.window, Within):
+            show = show_duration if spec.window.unit == "time" else str
+            return f"time within {show(spec.window.before)} before, {show(spec.window.after)} after"
+        return f"{term.lo:g} <= {left} - {right} <= {term.hi:g}"
+    if term.op is Op.LAST:
+        return f"row among the last {int(term.hi):,}"
+    return f"{left} {_SIGNS[term.op]} {right}"
+
+
+def _access(spec: JoinSpec) -> str:
+    access = spec.access
+    parts = []
+    if access.equal is not None:
+        parts.append(f"equality of {_name(spec, 'left', access.equal[0])} and {_name(spec, 'right', access.equal[1])}")
+    for term in (access.within, access.until):
+        if term is not None:
+            parts.append(_term(spec, term))
+    return ", then ".join(parts[:1] + [" and ".join(parts[1:])] if len(parts) > 1 else parts) or "none: every stored row is looked at"
+
+
+def _checked(spec: JoinSpec) -> str:
+    return " and ".join(_term(spec, term) for term in spec.terms) or "nothing: every pair in the window is a candidate"
+
+
+def _state(spec: JoinSpec) -> str:
+    window = spec.window
+    if isinstance(window, Last):
+        return f"at most {window.n:,} rows per side, and some that await the next merge"
+    if isinstance(window, TumblingRows):
+        return f"rows of the group of {window.n:,} that is open, on the side that is ahead"
+    if isinstance(window, Within):
+        if window.delay is None:
+            return "grows without end: nothing is ever late. Give the window delay= to bound it"
+        show = show_duration if window.unit == "time" else str
+        return f"left rows of the last {show(window.after + window.delay)}, right rows of the last {show(window.before + window.delay)}, behind the slower side"
+    if isinstance(window, Tumbling):
+        if window.delay is None:
+            return "grows without end: nothing is ever late. Give the window delay= to bound it"
+        show = show_duration if window.unit == "time" else str
+        return f"rows of the windows open in the last {show(window.size + window.delay)}, behind the slower side"
+    return "grows without end: the full history of both sides is kept"

@@ -1,0 +1,136 @@
+"""Route: rows of one side and one map partition, cut into one block per task.
+
+Runs where the rows are read. Keys become words, every row draws its `u`, the plan says who keeps it and who is asked;
+then whole blocks travel, because moving single rows is what costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from weft.engine.clock import Header
+from weft.kernels import draws, mix_words, order_of, words_of
+from weft.routing import Plan
+from weft.spec import JoinSpec, Key, Tumbling
+from weft.types import WORD_MIN, Block, Bools, Side, Words
+
+__all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Router"]
+
+STORE, PROBE, HOME = 1, 2, 4
+"""What a task does with a row: keep it, look up its partners, count it (each row is counted by exactly one task)."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Where a side's input table has its parts: payload columns first, then keys that are no payload column.
+
+    `keys[i]` is the column of the spec's i-th key; `time` that of the timestamp or order column; `keep` a Boolean column
+    of the side's own condition (count windows number the row even where it is false).
+    """
+
+    payload: int
+    keys: tuple[int, ...]
+    time: int | None = None
+    keep: int | None = None
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Rows for one task, with what it is to do with each."""
+
+    task: int
+    side: Side
+    block: Block
+    role: np.ndarray[tuple[int], np.dtype[np.uint8]]
+
+
+class Router:
+    """Routes the rows of one side and one map partition of a batch; tables may come in any number of pieces."""
+
+    def __init__(self, spec: JoinSpec, side: Side, inputs: Inputs, plan: Plan, batch: int, partition: int) -> None:
+        self.spec, self.side, self.inputs, self.plan = spec, side, inputs, plan
+        self.batch, self.partition = batch, partition
+        self.position = 0
+        self._newest = WORD_MIN
+        self._order: Words = np.zeros(0, np.int64)
+
+    def header(self) -> Header:
+        """Return what every task must know of this partition, once all rows are routed."""
+        return Header(self.partition, self.position, self._newest, self._order)
+
+    def route(self, table: pa.Table) -> Iterator[Delivery]:
+        """Yield the deliveries of one piece. With a count window the piece must be the whole partition."""
+        block, alive = self._block(table)
+        if not alive.all():
+            block = block.take(np.flatnonzero(alive))
+        if not len(block):
+            return
+        store = self.plan.store(self.side, block.words, block.u)
+        probe = self.plan.probe(self.side, block.words, block.u)
+        role = store.astype(np.uint8) * STORE | probe.astype(np.uint8) * PROBE
+        visits = role != 0
+        role[visits.argmax(axis=0), np.arange(len(block))] |= HOME
+        for task in range(self.plan.tasks):
+            rows = np.flatnonzero(visits[task])
+            if len(rows) == len(block):
+                yield Delivery(task, self.side, block, role[task])
+            elif len(rows):
+                yield Delivery(task, self.side, block.take(rows), role[task][rows])
+
+    def _block(self, table: pa.Table) -> tuple[Block, Bools]:
+        """Make words and draws, and tell which rows can match at all."""
+        part, rows = self.spec.side(self.side), table.num_rows
+        columns: list[Words] = []
+        alive = np.ones(rows, np.bool_)
+        for key, column in zip(part.keys, self.inputs.keys, strict=True):
+            columns.append(self._words(table, column, key, alive))
+        if part.time is not None:
+            assert self.inputs.time is not None
+            time = self._words(table, self.inputs.time, Key("time"), alive)
+            columns.append(time)
+            if alive.any():
+                self._newest = max(self._newest, int(time[alive].max()))
+            if isinstance(self.spec.window, Tumbling):
+                columns.append(time // self.spec.window.size)
+        if part.mix is not None:
+            columns.append(mix_words([columns[column] for column in part.equal]))
+        if self.inputs.keep is not None:
+            keep = table.column(self.inputs.keep).fill_null(False).combine_chunks()
+            alive &= np.asarray(keep.to_numpy(zero_copy_only=False), np.bool_)
+        u = draws(self.batch, self.partition, self.position, rows)
+        if part.rid is not None:  # tells the tuples of one batch apart, in their order
+            columns.append((np.int64(self.partition) << np.int64(43)) + np.arange(self.position, self.position + rows))
+        payload = table.select(range(self.inputs.payload))
+        self.position += rows
+        if part.seq is None:
+            return Block(_stack(columns, rows), u, payload), alive
+        return self._ordered(table, columns, u, payload, alive)
+
+    def _ordered(self, table: pa.Table, columns: list[Words], u: np.ndarray[tuple[int], np.dtype[np.uint32]], payload: pa.Table, alive: Bools) -> tuple[Block, Bools]:  # fmt: skip
+        """Bring the partition into the window's order; `seq` and `opp` carry order word and position to the task."""
+        rows = table.num_rows
+        position = np.arange(rows, dtype=np.int64)
+        if self.inputs.time is None:
+            return Block(_stack([*columns, np.zeros(rows, np.int64), position], rows), u, payload), alive
+        ordered = np.ones(rows, np.bool_)
+        word = self._words(table, self.inputs.time, Key("order"), ordered)
+        word = np.where(ordered, word, WORD_MIN)  # NULLs first, as Spark sorts
+        order = order_of([word])
+        self._order = word[order]
+        block = Block(_stack([*columns, word, position], rows), u, payload).take(order)
+        block.words[-1] = position
+        return block, alive[order]
+
+    def _words(self, table: pa.Table, column: int, key: Key, alive: Bools) -> Words:
+        words, valid = words_of(table.column(column), key.encode)
+        if valid is not None:
+            alive &= valid
+        return words
+
+
+def _stack(columns: list[Words], rows: int) -> Words:
+    return np.stack(columns) if columns else np.zeros((0, rows), np.int64)

@@ -1,0 +1,128 @@
+"""The join step of one task in one batch: no clock, no file, no Spark.
+
+Order within a batch is right before left (DESIGN 2): new right rows are stored, left rows look among all right rows,
+right rows look among the left rows of earlier batches, then the left rows are stored. So each pair is found once, by
+its later tuple. A new tuple probes, expires, inserts (X01); what is out of the window is filtered when probed, because
+the window is one of the terms, and removed in bulk later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from weft.engine.clock import Header, advance, expired_before, watermark
+from weft.engine.gather import Pairs, pairs_of
+from weft.engine.route import HOME, PROBE, STORE
+from weft.engine.unordered import once
+from weft.index import Index, Probe, Run, make_index
+from weft.routing import TaskStats
+from weft.spec import JoinSpec, Op, Term
+from weft.state import TaskState
+from weft.types import SIDES, Block, Bools, Side, Words, other
+
+__all__ = ["CHUNK", "Arrivals", "Step", "step"]
+
+CHUNK = 1 << 16
+"""Pairs per chunk: memory stays bounded whatever the selectivity."""
+
+SAMPLE = 128
+"""Range words per side and task that a batch reports for control."""
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """What reached one task in one batch: rows of both sides with their roles, and the headers of all partitions."""
+
+    blocks: dict[Side, Block]
+    roles: dict[Side, np.ndarray[tuple[int], np.dtype[np.uint8]]]
+    headers: dict[Side, list[Header]]
+
+
+@dataclass(frozen=True)
+class Step:
+    """The state after the batch, what was seen, and the pairs, found while they are drawn."""
+
+    state: TaskState
+    stats: TaskStats
+    pairs: Callable[[], Iterator[Pairs]]
+
+
+def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK) -> Step:
+    """Join one batch. The state after it does not depend on the pairs being drawn."""
+    mark = watermark(spec, state.clock)
+    blocks, roles, late = dict(arrivals.blocks), dict(arrivals.roles), dict.fromkeys(SIDES, 0)
+    for side in SIDES:
+        blocks[side], roles[side], late[side] = _drop_late(spec, side, blocks[side], roles[side], mark)
+    arrived = {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
+    fresh = {side: blocks[side].filter((roles[side] & STORE) != 0) for side in SIDES}
+    asking = {side: blocks[side].filter((roles[side] & PROBE) != 0) for side in SIDES}
+    clock = advance(state.clock, arrivals.headers)
+
+    runs: dict[Side, tuple[Run, ...]] = {}
+    for side in SIDES:
+        holder = _index(spec, index, side, state.runs[side], state.before[side])
+        holder.expire(expired_before(spec, side, state.clock))
+        if len(fresh[side]):
+            holder.insert(fresh[side])
+        runs[side] = tuple(holder.snapshot())
+    before = {side: expired_before(spec, side, state.clock) for side in SIDES}
+    after = replace(state, runs=runs, before=before, clock=clock)
+    stats = TaskStats(arrived, after.rows, late, {side: _sample(spec, side, runs[side]) for side in SIDES})
+
+    def pairs() -> Iterator[Pairs]:
+        old = {side: _index(spec, index, side, state.runs[side], state.before[side]) for side in SIDES}
+        if spec.self_join:
+            new = _index(spec, index, "right", (), state.before["right"])
+            if len(fresh["right"]):
+                new.insert(fresh["right"])
+            yield from once(spec, asking, old, new, chunk)
+            return
+        right = _index(spec, index, "right", runs["right"], before["right"])
+        yield from _found(spec, "left", asking["left"], right, chunk)
+        yield from _found(spec, "right", asking["right"], old["left"], chunk)
+
+    return Step(after, stats, pairs)
+
+
+def _found(spec: JoinSpec, side: Side, block: Block, index: Index, chunk: int) -> Iterator[Pairs]:
+    if len(block):
+        probe = Probe(block, spec.access_of(side), spec.terms_of(side))
+        yield from pairs_of(side, block, index.probe(probe, chunk))
+
+
+def _index(spec: JoinSpec, name: str, side: Side, runs: tuple[Run, ...], before: int) -> Index:
+    made = make_index(name, spec.access_of(other(side)), spec.expiry(side))
+    made.restore(runs, before)
+    return made
+
+
+def _drop_late(
+    spec: JoinSpec, side: Side, block: Block, role: np.ndarray[tuple[int], np.dtype[np.uint8]], mark: int
+) -> tuple[Block, np.ndarray[tuple[int], np.dtype[np.uint8]], int]:
+    column = spec.side(side).time
+    if column is None or not len(block):
+        return block, role, 0
+    on_time: Bools = block.words[column] >= mark
+    if bool(on_time.all()):
+        return block, role, 0
+    late = int(((role[~on_time] & HOME) != 0).sum())
+    return block.filter(on_time), role[on_time], late
+
+
+def _sample(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[int, ...]:
+    """Return evenly spaced range words of what is held: sorted runs give quantiles for nothing."""
+    within: Term | None = spec.access.within
+    if within is None or within.op is Op.EQ:
+        return ()
+    column = within.left if side == "left" else within.right
+    total = sum(len(run) for run in runs)
+    if not total:
+        return ()
+    stride = max(1, -(-total // SAMPLE))
+    picked: list[Words] = [run.words[column][stride // 2 :: stride] for run in runs]
+    return tuple(int(word) for word in np.concatenate(picked)[:SAMPLE])
+
+

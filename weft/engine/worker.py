@@ -1,0 +1,133 @@
+"""One task's whole batch over a state store: load or migrate, join, save, then let the pairs leave.
+
+The state is written before the first pair is drawn: it does not depend on the pairs, and a consumer that stops early
+(`limit`, a failed sink) leaves a state from which the batch can be replayed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from weft.engine.clock import number_rows
+from weft.engine.gather import Pairs
+from weft.engine.migrate import migrate
+from weft.engine.ship import Shipment
+from weft.engine.step import Arrivals, step
+from weft.errors import StateError
+from weft.routing import Plan, Scheme, TaskStats, next_plan, plan_from_json
+from weft.spec import JoinSpec
+from weft.state import Clock, Manifest, StateStore, TaskState
+from weft.types import SIDES, Block, Side
+
+__all__ = ["Job", "Worker", "collect_arrivals", "plan_of"]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that stays the same from batch to batch."""
+
+    spec: JoinSpec
+    scheme: Scheme
+    index: str
+    tasks: int
+    payload: dict[Side, pa.Schema]
+
+
+def plan_of(job: Job, store: StateStore | None, batch: int) -> Plan:
+    """Return the plan of a batch, for the number of tasks there are now."""
+    if store is None or batch == 0:
+        return job.scheme.initial(job.spec, job.tasks)
+    plan = store.read_plan(batch)
+    return plan if plan.tasks == job.tasks else plan.adapt(job.tasks)
+
+
+def collect_arrivals(job: Job, shipments: Iterable[Shipment], clock: Clock) -> Arrivals:
+    """Put shipments in order, number the rows where the window counts, and make one block per side."""
+    ordered = sorted(shipments, key=lambda s: (s.side, s.partition, s.piece))
+    headers = {side: [s.header for s in ordered if s.side == side and s.header is not None] for side in SIDES}
+    blocks: dict[Side, Block] = {}
+    roles = {}
+    for side in SIDES:
+        parts = [(s.partition, s.delivery) for s in ordered if s.side == side and s.delivery is not None]
+        numbered = [number_rows(job.spec, side, where, d.block, clock, headers) for where, d in parts]
+        columns = job.spec.side(side).columns
+        empty = Block(np.zeros((columns, 0), np.int64), np.zeros(0, np.uint32), job.payload[side].empty_table())
+        blocks[side] = Block.concat(numbered) if numbered else empty
+        roles[side] = np.concatenate([d.role for _, d in parts]) if parts else np.zeros(0, np.uint8)
+    return Arrivals(blocks, roles, headers)
+
+
+class Worker:
+    """Runs one task of one batch. `now` is the runtime's clock, for the metrics only."""
+
+    def __init__(
+        self, job: Job, store: StateStore | None, task: int, batch: int, plan: Plan | None = None,
+        now: Callable[[], float] = lambda: 0.0,
+    ) -> None:  # fmt: skip
+        self.job, self.store, self.task, self.batch, self.plan, self.now = job, store, task, batch, plan, now
+        self.migrated = ""
+
+    def run(self, shipments: Iterable[Shipment]) -> Iterator[Pairs]:
+        """Yield the pairs of the batch; the state after it is saved before the first one."""
+        started = self.now()
+        plan = self.plan or plan_of(self.job, self.store, self.batch)
+        state, previous = self._load(plan)
+        arrivals = collect_arrivals(self.job, shipments, state.clock)
+        done = step(self.job.spec, self.job.index, state, arrivals)
+        if self.store is not None:
+            self.store.save(self.task, self.batch, done.state, done.stats.to_json(), previous)
+            if self.task == 0:
+                self._control(self.store, plan)
+        saved = self.now()
+        count = 0
+        for pairs in done.pairs():
+            count += len(pairs)
+            yield pairs
+        if self.store is not None:
+            seconds = {"state": saved - started, "pairs": self.now() - saved}
+            metrics = {"pairs": count, "seconds": seconds, "migrated": self.migrated, **done.stats.to_json()}
+            self.store.write_metrics(self.task, self.batch, metrics)
+
+    def _load(self, plan: Plan) -> tuple[TaskState, Manifest | None]:
+        store, before = self.store, self.batch - 1
+        if store is None or self.batch == 0:
+            return TaskState(plan), None
+        first = self._manifest(store, 0, before)  # task 0 always exists, and every replay rewrites it
+        store.check(first.fingerprint, self.job.spec.identity())
+        old = plan_from_json(first.plan)
+        own = first if self.task == 0 else (store.manifest(self.task, before) if self.task < old.tasks else None)
+        if old == plan:
+            own = own or self._manifest(store, self.task, before)
+            return store.load(own, self.job.payload), own
+        self.migrated = f"{old.scheme} x {old.tasks} -> {plan.scheme} x {plan.tasks}"
+        states = [store.load(self._manifest(store, task, before), self.job.payload) for task in range(old.tasks)]
+        return migrate(self.job.spec, self.job.index, self.task, plan, states), own
+
+    def _manifest(self, store: StateStore, task: int, batch: int) -> Manifest:
+        found = store.manifest(task, batch)
+        if found is None:
+            raise StateError.of(
+                f"{store.folder}/{task}/{batch}.json is missing.",
+                f"It is what task {task} knew after batch {batch}; without it batch {self.batch} cannot be joined.",
+                "restore the state folder or start from a new checkpoint; inside foreachBatch, consume the whole "
+                "DataFrame of every batch (a task whose rows nobody reads never runs).",
+            )
+        return found
+
+    def _control(self, store: StateStore, plan: Plan) -> None:
+        """Pin the plan of the next batch from what the batch before saw."""
+        stats: list[TaskStats] = []
+        if self.batch > 0:
+            old = plan_from_json(self._manifest(store, 0, self.batch - 1).plan)
+            found = [self._manifest(store, task, self.batch - 1) for task in range(old.tasks)]
+            stats = [TaskStats.of_json(manifest.stats) for manifest in found]
+        else:
+            store.introduce(self.job.spec.identity())
+            store.write_plan(0, plan, "first plan")
+        after, reason = next_plan(self.job.spec, self.job.scheme, plan, stats)
+        store.write_plan(self.batch + 1, after, reason)
+        store.collect_orphans(self.batch, plan.tasks)

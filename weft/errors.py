@@ -1,0 +1,93 @@
+"""Errors: what is wrong, what there is, what to try.
+
+One root, `WeftError`; every child is also the builtin a Python user would expect.
+Wording lives here or in classmethods beside the data, never scattered over raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from typing_extensions import Self
+
+__all__ = [
+    "JobError",
+    "LateStateError",
+    "SpecError",
+    "StateError",
+    "UnknownColumn",
+    "UnknownName",
+    "WeftError",
+    "explained",
+]
+
+
+def explained(what: str, there_is: str = "", hint: str = "") -> str:
+    """Join the three parts of a message.
+
+    >>> print(explained("No column 'x'.", "The left side has: a, b.", "write l.a"))
+    No column 'x'.
+    The left side has: a, b.
+    Hint: write l.a
+    """
+    parts = [what, there_is, f"Hint: {hint}" if hint else ""]
+    return "\n".join(part for part in parts if part)
+
+
+class WeftError(Exception):
+    """Root of everything Weft raises on purpose."""
+
+    @classmethod
+    def of(cls, what: str, there_is: str = "", hint: str = "") -> Self:
+        """Make the error from its three parts."""
+        return cls(explained(what, there_is, hint))
+
+
+class SpecError(WeftError, ValueError):
+    """The join as described cannot exist: a bad predicate, window, type or option."""
+
+
+class UnknownColumn(SpecError, LookupError):
+    """A column that neither side has."""
+
+    @classmethod
+    def on_side(cls, side: str, name: str, have: Iterable[str]) -> Self:
+        """Name the side, the column, and what the side has."""
+        names = list(have)
+        near = get_close_matches(name, names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else "conditions use the column names from before the join."
+        return cls.of(f"The {side} side has no column {name!r}.", f"It has: {', '.join(names)}.", hint)
+
+
+class UnknownName(WeftError, LookupError):
+    """A scheme, an index or another named part that does not exist."""
+
+    @classmethod
+    def among(cls, kind: str, name: object, known: Iterable[str]) -> Self:
+        """Name the kind of thing, what was asked for, and what there is."""
+        names = sorted(known)
+        near = get_close_matches(str(name), names, n=1)
+        hint = f"did you mean {near[0]!r}?" if near else f"choose one of the {kind} names above."
+        return cls.of(f"There is no {kind} named {name!r}.", f"Known: {', '.join(names)}.", hint)
+
+
+class StateError(WeftError, RuntimeError):
+    """A file of the state path is missing, torn, altered or foreign."""
+
+    @classmethod
+    def torn(cls, path: str, why: str) -> Self:
+        """Name a file whose content cannot be trusted."""
+        return cls.of(
+            f"{path} is damaged: {why}.",
+            "Weft joins only from state it can verify.",
+            "`weft state show` names the last good batch; restore the file from a backup, or start from a new checkpoint.",
+        )
+
+
+class LateStateError(StateError):
+    """The state belongs to another join than the one that was started."""
+
+
+class JobError(WeftError, ValueError):
+    """A job file that cannot be run; names the key and what would be right."""

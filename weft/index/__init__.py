@@ -1,0 +1,40 @@
+"""Indexes: one side of one task, a set of runs and a way to find partners in them. Chosen by name."""
+
+from __future__ import annotations
+
+from weft.errors import UnknownName
+from weft.index.hash import Hash
+from weft.index.layout import Layout
+from weft.index.protocol import Index, Matches, Probe
+from weft.index.run import Run
+from weft.index.runs import Runs
+from weft.index.runset import RunSet
+from weft.index.scan import Scan
+from weft.spec.terms import Access
+
+__all__ = ["INDEXES", "Hash", "Index", "Layout", "Matches", "Probe", "Run", "Runs", "Scan", "index_named", "make_index"]
+
+INDEXES: dict[str, type[RunSet]] = {kind.name: kind for kind in (Runs, Scan, Hash)}
+"""Every index by its name."""
+
+
+def index_named(name: str) -> type[RunSet]:
+    """Return the index class of that name."""
+    if name not in INDEXES:
+        raise UnknownName.among("index", name, INDEXES)
+    return INDEXES[name]
+
+
+def make_index(name: str, access: Access, expiry: int | None) -> RunSet:
+    """Make an empty index.
+
+    Parameters
+    ----------
+    name
+        A key of `INDEXES`.
+    access
+        The way in, seen from the side that will probe: `right` columns are those of the rows stored here.
+    expiry
+        The stored word column that `expire` speaks of; None if rows never expire.
+    """
+    return index_named(name)(Layout.of(access), expiry)

@@ -1,0 +1,10 @@
+"""Arrays in, row numbers out; the only Numba."""
+
+from __future__ import annotations
+
+from weft.kernels.bounds import float_of, float_range, narrow
+from weft.kernels.checksum import checksum
+from weft.kernels.sort import order_of
+from weft.kernels.words import draws, float_words, mix_words, words_of
+
+__all__ = ["checksum", "draws", "float_of", "float_range", "float_words", "mix_words", "narrow", "order_of", "words_of"]

@@ -1,0 +1,169 @@
+"""Pairs of row numbers out of ranges of candidates, a chunk at a time.
+
+The kernels are resumable: `state` holds (hit, position in its range), so one probe row with millions of partners spans
+as many chunks as it needs and memory stays at one chunk. Terms that the range or the run's zone already decides are
+not passed in; with none or one left the loop is the short one.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.kernels.jit import kernel
+from weft.kernels.prefetch import prefetch
+from weft.types import Rows, Words
+
+__all__ = ["Checks", "Hits", "emit"]
+
+NE, FBAND, LAST = 5, 7, 8  # as in weft.spec.terms.Op, which kernels must not import
+_AHEAD = 8
+
+
+class Hits(NamedTuple):
+    """Probes with candidates: probe row `rows[which[h]]` may meet run positions `[start[h], end[h])`."""
+
+    rows: Rows
+    which: Rows
+    start: Rows
+    end: Rows
+
+
+class Checks(NamedTuple):
+    """What is still to be checked per candidate: ranges per probe row, and the terms that are no range.
+
+    `column[t]` of the stored row must lie in `[lo[t, p], hi[t, p]]`; `odd[k]` is (op, probe column, stored column) with
+    its bounds in `odd_lo` and `odd_hi`.
+    """
+
+    column: Rows
+    lo: Words
+    hi: Words
+    odd: Rows
+    odd_lo: NDArray[np.float64]
+    odd_hi: NDArray[np.float64]
+
+
+@kernel
+def as_float(word: int) -> float:
+    """Return the double behind a word."""
+    bits = word if word >= 0 else word ^ np.int64(0x7FFFFFFFFFFFFFFF)
+    return np.int64(bits).view(np.float64)  # type: ignore[return-value]
+
+
+@kernel
+def holds(probe: Words, p: int, words: Words, s: int, checks: Checks) -> bool:
+    """Check every remaining term of one candidate pair."""
+    for t in range(len(checks.column)):
+        word = words[checks.column[t], s]
+        if word < checks.lo[t, p] or word > checks.hi[t, p]:
+            return False
+    for k in range(len(checks.odd)):
+        op, left, right = checks.odd[k, 0], checks.odd[k, 1], checks.odd[k, 2]
+        if op == NE:
+            if probe[left, p] == words[right, s]:
+                return False
+        elif op == FBAND:
+            apart = as_float(probe[left, p]) - as_float(words[right, s])
+            if not (checks.odd_lo[k] <= apart <= checks.odd_hi[k]):
+                return False
+        elif op == LAST:
+            n = np.int64(checks.odd_hi[k])
+            stored_first = probe[left + 1, p] - words[right, s]
+            probe_first = words[right + 1, s] - probe[left, p]
+            if not (1 <= stored_first <= n or 1 <= probe_first <= n):
+                return False
+    return True
+
+
+@kernel
+def emit_all(hits: Hits, row: Rows, state: Rows, out_probe: Rows, out_stored: Rows) -> int:
+    """Fill the chunk with every candidate."""
+    room, filled = len(out_probe), 0
+    h, at = state[0], state[1]
+    total = len(hits.which)
+    while h < total and filled < room:
+        start, stop = hits.start[h] + at, hits.end[h]
+        if h + _AHEAD < total:
+            prefetch(row, hits.start[h + _AHEAD])
+        p = hits.rows[hits.which[h]]
+        count = min(stop - start, room - filled)
+        for k in range(count):
+            out_probe[filled + k] = p
+            out_stored[filled + k] = row[start + k]
+        filled += count
+        if start + count == stop:
+            h, at = h + 1, 0
+        else:
+            at += count
+    state[0], state[1] = h, at
+    return filled
+
+
+@kernel
+def emit_ranged(
+    hits: Hits, row: Rows, words: Words, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_stored: Rows
+) -> int:
+    """Fill the chunk with candidates whose one remaining word is in range; no branch on whether it is."""
+    room, filled = len(out_probe), 0
+    h, at = state[0], state[1]
+    total = len(hits.which)
+    while h < total and filled < room:
+        if h + _AHEAD < total:
+            ahead = hits.start[h + _AHEAD]
+            prefetch(words, ahead)
+            prefetch(row, ahead)
+        start, stop = hits.start[h] + at, hits.end[h]
+        p = hits.rows[hits.which[h]]
+        low, high = lo[p], hi[p]
+        count = min(stop - start, room - filled)
+        for j in range(start, start + count):
+            out_probe[filled] = p
+            out_stored[filled] = row[j]
+            filled += (words[j] >= low) & (words[j] <= high)
+        if start + count == stop:
+            h, at = h + 1, 0
+        else:
+            at += count
+    state[0], state[1] = h, at
+    return filled
+
+
+@kernel
+def emit_checked(
+    hits: Hits, row: Rows, probe: Words, words: Words, checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows
+) -> int:
+    """Fill the chunk with candidates that pass every remaining term."""
+    room, filled = len(out_probe), 0
+    h, at = state[0], state[1]
+    total = len(hits.which)
+    while h < total and filled < room:
+        start, stop = hits.start[h] + at, hits.end[h]
+        p = hits.rows[hits.which[h]]
+        j = start
+        while j < stop and filled < room:
+            if holds(probe, p, words, j, checks):
+                out_probe[filled] = p
+                out_stored[filled] = row[j]
+                filled += 1
+            j += 1
+        if j == stop:
+            h, at = h + 1, 0
+        else:
+            at = j - hits.start[h]
+    state[0], state[1] = h, at
+    return filled
+
+
+def emit(
+    hits: Hits, row: Rows, probe: Words, words: Words, checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows
+) -> int:
+    """Fill `out_probe` and `out_stored` from `state` on; return how many. Done when `state[0] == len(hits.which)`."""
+    if len(checks.odd) or len(checks.column) > 1:
+        return emit_checked(hits, row, probe, words, checks, state, out_probe, out_stored)
+    if len(checks.column) == 1:
+        word = words[checks.column[0]]
+        return emit_ranged(hits, row, word, checks.lo[0], checks.hi[0], state, out_probe, out_stored)
+    return emit_all(hits, row, state, out_probe, out_stored)

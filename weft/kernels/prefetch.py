@@ -1,0 +1,39 @@
+"""Ask the memory for a cache line before it is needed.
+
+A probe of a run larger than the cache waits for memory at every step. The positions of the next probes are known, so
+their lines can be on their way while this one is worked on.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.extending import intrinsic
+
+__all__ = ["prefetch"]
+
+
+def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
+    """Fetch the line of `array[index]`; one-dimensional arrays, no bounds check (a prefetch cannot fault)."""
+    del typingctx, index
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        kind = signature.args[0]
+        made = context.make_array(kind)(context, builder, args[0])
+        place = cgutils.get_item_pointer2(
+            context, builder, made.data, cgutils.unpack_tuple(builder, made.shape), cgutils.unpack_tuple(builder, made.strides), kind.layout, [args[1]]
+        )
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        function = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
+        )
+        builder.call(function, [builder.bitcast(place, byte), word(0), word(3), word(1)])
+        return context.get_dummy_value()
+
+    return types.void(array, types.intp), codegen
+
+
+prefetch: Any = intrinsic(_prefetch)

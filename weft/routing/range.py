@@ -1,0 +1,106 @@
+"""Neighbouring keys to one task: a tuple is stored where its key lies and asks the tasks its range reaches.
+
+Boundaries come from samples of the keys seen (`weft.control`), so a skewed or drifting distribution is cut into equal shares.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from weft.kernels import float_range, narrow
+from weft.routing.plan import Plan, owned
+from weft.spec import Access, Op, Term
+from weft.types import U32, WORD_MAX, WORD_MIN, Bools, Side, Words
+
+__all__ = ["RangePlan", "reach"]
+
+_ENDS: dict[Op, tuple[int | None, int | None]] = {
+    Op.LT: (1, None), Op.LE: (0, None), Op.GT: (None, -1), Op.GE: (None, 0), Op.EQ: (0, 0),
+}  # fmt: skip
+"""`probe OP stored` as offsets from the probe's word to the ends of what it reaches."""
+
+
+def reach(term: Term, words: Words) -> tuple[Words, Words, Bools]:
+    """Return the inclusive range of stored words that `term`, read from the probe, allows; and which rows allow any."""
+    word = words[term.left]
+    if term.op is Op.FBAND:
+        return float_range(word, term.lo, term.hi)
+    low, high = (-int(term.hi), -int(term.lo)) if term.op is Op.BAND else _ENDS[term.op]
+    least, most = np.full(len(word), WORD_MIN), np.full(len(word), WORD_MAX)
+    alive = np.ones(len(word), np.bool_)
+    narrow(word, low, True, least, alive)
+    narrow(word, high, False, most, alive)
+    return least, most, alive
+
+
+@dataclass(frozen=True)
+class RangePlan(Plan):
+    """Task `i` keeps the keys from `bounds[i - 1]` up to, not including, `bounds[i]`.
+
+    `term` (and `until`, for an interval) is the range term as read from the left: (left, op, right, lo, hi).
+    """
+
+    scheme: ClassVar[str] = "range"
+
+    bounds: tuple[int, ...] = ()
+    term: tuple[Any, ...] = ()
+    until: tuple[Any, ...] = ()
+
+    @staticmethod
+    def over(access: Access, tasks: int, bounds: tuple[int, ...]) -> RangePlan:
+        """Make the plan for an access path."""
+        return RangePlan(tasks, bounds, _pack(access.within), _pack(access.until))
+
+    def _terms(self, side: Side) -> tuple[Term, Term | None]:
+        term, until = _unpack(self.term), _unpack(self.until) if self.until else None
+        if side == "left":
+            return term, until
+        return term.flip(), None if until is None else until.flip()
+
+    def _owner(self, word: Words) -> Bools:
+        return owned(np.searchsorted(np.array(self.bounds, np.int64), word, side="right"), self.tasks)
+
+    def _overlap(self, least: Words, most: Words, alive: Bools) -> Bools:
+        cuts = np.array(self.bounds, np.int64)
+        first, last = np.searchsorted(cuts, least, side="right"), np.searchsorted(cuts, most, side="right")
+        task = np.arange(self.tasks)[:, None]
+        return np.asarray((task >= first) & (task <= last) & (alive & (least <= most)))
+
+    def store(self, side: Side, words: Words, u: U32) -> Bools:
+        term, until = self._terms(side)
+        if until is not None and until.left != term.left:  # this side holds the interval: it waits wherever x may fall
+            return self._overlap(words[term.left], words[until.left], np.ones(len(u), np.bool_))
+        return self._owner(words[term.left])
+
+    def probe(self, side: Side, words: Words, u: U32) -> Bools:
+        term, until = self._terms(side)
+        if until is not None:  # x meets the interval at the task of x, whoever comes first
+            return self.store(side, words, u)
+        return self._overlap(*reach(term, words))
+
+    def adapt(self, tasks: int) -> Plan:
+        """Spread the same boundaries over another number of tasks; control will cut anew from the next samples."""
+        cuts = np.array(self.bounds, np.int64)
+        if len(cuts):
+            cuts = cuts[np.linspace(0, len(cuts) - 1, max(tasks - 1, 0)).round().astype(np.int64)]
+        return RangePlan(tasks, tuple(int(cut) for cut in np.unique(cuts)[: max(tasks - 1, 0)]), self.term, self.until)
+
+    def copies(self) -> tuple[float, float]:
+        return 1.0, 1.0
+
+    def lookups(self) -> tuple[float, float]:
+        # A band reaches its neighbours at most; an inequality reaches half of all tasks on average.
+        narrow_term = self.until or self.term[1] in (Op.BAND, Op.FBAND, Op.EQ)
+        return (2.0, 2.0) if narrow_term and self.tasks > 1 else (1 + (self.tasks - 1) / 2,) * 2
+
+
+def _pack(term: Term | None) -> tuple[Any, ...]:
+    return () if term is None else (term.left, int(term.op), term.right, term.lo, term.hi)
+
+
+def _unpack(term: tuple[Any, ...]) -> Term:
+    left, op, right, lo, hi = term
+    return Term(left, Op(op), right, lo, hi)

@@ -1,0 +1,193 @@
+"""Spark's analyzer as front end: a condition in SQL or PySpark Columns, taken apart without parsing it again.
+
+The condition is analyzed as that of an ordinary join of `left AS l` and `right AS r`, which Spark allows (it refuses
+only to run it). So names, types, casts, functions and UDFs mean exactly what they mean in Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from weft.errors import SpecError
+from weft.spark.complaints import explain_analysis
+from weft.spark.conjuncts import Served, SideOf, classify, split_and
+from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, rebuilt
+from weft.spec import Condition
+from weft.types import Side
+
+__all__ = ["Analyzed", "Output", "analyze"]
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column of the result: its name and its expression over the struct columns `l` and `r` (or `a` and `b`)."""
+
+    name: str
+    column: Column
+
+
+@dataclass(frozen=True)
+class Analyzed:
+    """What Spark understood: both sides as frames, the condition by kinds, the columns that must travel."""
+
+    spark: SparkSession
+    frames: dict[Side, DataFrame]
+    condition: Condition
+    served: tuple[Served, ...]
+    residual: Column | None
+    only: dict[Side, Column | None]
+    outputs: tuple[Output, ...]
+    payload: dict[Side, tuple[str, ...]]
+
+    def key_column(self, side: Side, number: int) -> Column:
+        """Return the expression of a served comparison's key."""
+        served = self.served[number]
+        return column_of(self.spark, served.left if side == "left" else served.right)
+
+    def plain(self, side: Side, number: int) -> str | None:
+        """Return the name of the column that a key simply is, None if it is an expression."""
+        served = self.served[number]
+        node = served.left if side == "left" else served.right
+        return str(node.name()) if kind(node) == "AttributeReference" else None
+
+
+def analyze(
+    left: DataFrame, right: DataFrame, on: str | Column, select: Sequence[str | Column] | None, suffix: str,
+    aliases: tuple[str, str],
+) -> Analyzed:  # fmt: skip
+    """Analyze condition and selection; everything wrong with them is raised here."""
+    spark = left.sparkSession
+    one, two = left.alias(aliases[0]), right.alias(aliases[1])
+    if not isinstance(on, (str, Column)):
+        raise SpecError.of(f"on= is a {type(on).__name__}.", "It is SQL text or a PySpark Column.", f"write on='{aliases[0]}.x > {aliases[1]}.x'.")
+    if isinstance(on, str) and not on.strip():
+        raise SpecError.of("on= is empty.", "It is the condition that relates both sides.", f"write on='{aliases[0]}.x > {aliases[1]}.x'.")
+    try:
+        joined = one.join(two, F.expr(on) if isinstance(on, str) else on, "inner")
+        plan: Any = joined._jdf.queryExecution().analyzed()
+    except (AnalysisException, ParseException) as error:
+        raise explain_analysis(error, on, left, right, aliases) from None
+    frames: dict[Side, DataFrame] = {"left": frame_of(spark, plan.left()), "right": frame_of(spark, plan.right())}
+    side_of = SideOf(*({int(a.exprId().id()) for a in _outputs(p)} for p in (plan.left(), plan.right())))
+    served: list[Served] = []
+    rest: list[Node] = []
+    only: dict[str, list[Node]] = {"left": [], "right": []}
+    relating = 0
+    for conjunct in split_and(spark, plan.condition().get()):
+        side = side_of(conjunct)
+        if side in only:
+            only[side].append(conjunct)
+            continue
+        relating += side == "both"
+        found = classify(spark, conjunct, side_of) if side == "both" else []
+        served += found
+        if not found or any(s.compare.weak for s in found):
+            rest.append(conjunct)
+    if not relating:
+        raise _unrelated(plan.condition().get().sql(), only, aliases)
+
+    def moved(node: Node) -> Node:
+        return _over_structs(spark, node, side_of, aliases)
+
+    residual = [moved(node) for node in rest]
+    outputs = _select(joined, plan, select, suffix, aliases, spark, moved)
+    needed = {int(a.exprId().id()) for node in rest for a in attributes(node)} | outputs[1]
+    payload = {
+        side: tuple(str(a.name()) for a in _outputs(p) if int(a.exprId().id()) in needed)
+        for side, p in (("left", plan.left()), ("right", plan.right()))
+    }
+    condition = Condition(
+        plan.condition().get().sql(), tuple(s.compare for s in served), " AND ".join(n.sql() for n in rest),
+        " AND ".join(n.sql() for n in only["left"]), " AND ".join(n.sql() for n in only["right"]),
+    )  # fmt: skip
+    sides: dict[Side, Column | None] = {"left": _all(spark, only["left"]), "right": _all(spark, only["right"])}
+    return Analyzed(spark, frames, condition, tuple(served), _all(spark, residual), sides, outputs[0], payload)  # type: ignore[arg-type]
+
+
+def _outputs(plan: Any) -> list[Node]:
+    found = plan.output()
+    return [found.apply(number) for number in range(found.size())]
+
+
+def _all(spark: SparkSession, nodes: list[Node]) -> Column | None:
+    condition: Column | None = None
+    for node in nodes:
+        column = column_of(spark, node)
+        condition = column if condition is None else condition & column
+    return condition
+
+
+def _over_structs(spark: SparkSession, node: Node, side_of: SideOf, aliases: tuple[str, str]) -> Node:
+    jvm: Any = spark._jvm
+    unresolved = jvm.org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+
+    def replace(inner: Node) -> Node | None:
+        if kind(inner) != "AttributeReference":
+            return None
+        alias = aliases[0] if int(inner.exprId().id()) in side_of.left else aliases[1]
+        name = str(inner.name()).replace("`", "``")
+        return unresolved.quotedString(f"{alias}.`{name}`")
+
+    return rebuilt(spark, node, replace)
+
+
+def _select(
+    joined: DataFrame, plan: Any, select: Sequence[str | Column] | None, suffix: str, aliases: tuple[str, str],
+    spark: SparkSession, moved: Any,
+) -> tuple[tuple[Output, ...], set[int]]:  # fmt: skip
+    if select is None:
+        return _everything(plan, suffix, spark, moved)
+    try:
+        items = [F.expr(item) if isinstance(item, str) else item for item in select]
+        chosen: Any = joined.select(*items)._jdf.queryExecution().analyzed()
+    except (AnalysisException, ParseException) as error:
+        raise explain_analysis(error, ", ".join(map(str, select)), joined, joined, aliases, what="select=") from None
+    if kind(chosen) != "Project":
+        raise SpecError.of("select= holds an aggregate or a window function.", "It may hold columns and expressions of one pair.", "aggregate the joined stream afterwards.")
+    named = chosen.projectList()
+    nodes = [named.apply(number) for number in range(named.size())]
+    _no_collision([str(node.name()) for node in nodes], "name the columns apart in select=, such as 'r.id AS rid'.")
+    outputs, needed = [], set()
+    for node in nodes:
+        body = children(node)[0] if kind(node) == "Alias" else node
+        outputs.append(Output(str(node.name()), column_of(spark, moved(body))))
+        needed |= {int(a.exprId().id()) for a in attributes(body)}
+    return tuple(outputs), needed
+
+
+def _everything(plan: Any, suffix: str, spark: SparkSession, moved: Any) -> tuple[tuple[Output, ...], set[int]]:
+    left, right = _outputs(plan.left()), _outputs(plan.right())
+    taken = {str(node.name()).lower() for node in left}
+    named = [(str(node.name()), node) for node in left]
+    for node in right:
+        name = str(node.name())
+        named.append((name + suffix if name.lower() in taken else name, node))
+    _no_collision([name for name, _ in named], "give suffix= a text that makes them apart, or choose with select=.")
+    outputs = tuple(Output(name, column_of(spark, moved(node))) for name, node in named)
+    return outputs, {int(node.exprId().id()) for _, node in named}
+
+
+def _no_collision(names: list[str], hint: str) -> None:
+    lower = [name.lower() for name in names]
+    twice = sorted({name for name in names if lower.count(name.lower()) > 1})
+    if twice:
+        raise SpecError.of(f"The result would have two columns named {', '.join(map(repr, twice))}.", f"Its columns: {', '.join(names)}.", hint)
+
+
+def _unrelated(text: str, only: dict[str, list[Node]], aliases: tuple[str, str]) -> SpecError:
+    one, two = aliases
+    have = [side for side in ("left", "right") if only[side]]
+    if len(have) == 1:
+        missing = "right" if have[0] == "left" else "left"
+        what = f"The condition {text} says nothing about the {missing} side."
+    else:
+        what = f"The condition {text} has no comparison between the sides."
+    return SpecError.of(what, f"A join condition relates a column of {one} with one of {two}.", f"write {one}.x < {two}.x, or filter each side with .where() and join on what relates them.")
+
+

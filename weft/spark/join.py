@@ -1,0 +1,237 @@
+"""`weft.join` on Spark: route, shuffle by task, join; a plain DataFrame comes out.
+
+Built from `mapInArrow`, `unionAll` and `repartitionById` alone, so sinks, triggers, checkpoints and whatever follows stay
+Spark's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import BooleanType, StructField, StructType
+
+from weft.control import Choice, Explanation, choose, explain_join
+from weft.engine import Job
+from weft.errors import SpecError
+from weft.routing import Plan, Scheme
+from weft.spark.analyze import Analyzed, analyze
+from weft.spark.functions import JoinTask, RouteTask, Where
+from weft.spark.inputs import SideInput, check_time_columns, side_input
+from weft.spark.sampling import sampled_plan
+from weft.spec import JoinSpec, Window, build_spec
+from weft.state import open_folder
+from weft.types import SIDES, Side
+
+__all__ = ["explain", "join", "self_join"]
+
+_SHIPPED = "task int, body binary"
+
+
+def join(
+    left: DataFrame, right: DataFrame, *, on: str | Column, window: Window | None = None,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
+    select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None,
+) -> DataFrame:  # fmt: skip
+    """Join two DataFrames, both streaming or both static, on any condition.
+
+    Parameters
+    ----------
+    left, right
+        Two streaming DataFrames, or two static ones.
+    on
+        The condition: SQL over the aliases `l` and `r`, or a PySpark Column over `l.x`, `r.y` or the frames' own columns.
+    window
+        Which pairs are near enough: `weft.within`, `weft.last`, `weft.tumbling`, `weft.tumbling_rows`, `weft.unbounded`.
+        Streams need one; static frames may go without.
+    scheme, index
+        "auto", a name, or a configured object such as `weft.Matrix(rows=2, columns=3)`.
+    tasks
+        How many tasks join; by default as many as Spark has cores.
+    select, suffix
+        The columns of the result, such as `["l.id AS lid", "r.*"]`; else all columns, and a right-hand one whose name the
+        left side has too gets the suffix.
+    state
+        Folder for the rows that still may find partners, readable and writable by all executors. Streaming only; by default
+        the conf `spark.weft.state`.
+
+    Returns
+    -------
+    DataFrame
+        A plain DataFrame: write it to any sink, aggregate it, join it again.
+    """
+    return _build(left, right, on, window, scheme, index, tasks, select, suffix, state, ("l", "r")).frame()
+
+
+def self_join(
+    stream: DataFrame, *, on: str | Column, window: Window | None = None, unordered: bool = False,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
+    select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None,
+) -> DataFrame:  # fmt: skip
+    """Join a DataFrame with itself, reading it once; aliases are `a` and `b`.
+
+    Gives all ordered pairs of different rows that satisfy `on`; with `unordered=True` each pair of rows once, in the
+    reading that satisfies `on` (with the later row as `a` if both do). The other parameters are those of `join`.
+    """
+    return _build(stream, stream, on, window, scheme, index, tasks, select, suffix, state, ("a", "b"), unordered).frame()
+
+
+def explain(
+    left: DataFrame, right: DataFrame | None = None, *, on: str | Column, window: Window | None = None,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
+) -> Explanation:  # fmt: skip
+    """Tell how a join would run: scheme, index, replication, bound of the state. Without `right`, of a self join."""
+    aliases = ("l", "r") if right is not None else ("a", "b")
+    built = _build(left, left if right is None else right, on, window, scheme, index, tasks, None, "_right", None, aliases, explaining=True)
+    return explain_join(built.spec, built.choice, built.tasks, streaming=left.isStreaming)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A join that is known to be sound."""
+
+    analyzed: Analyzed
+    spec: JoinSpec
+    choice: Choice
+    tasks: int
+    sides: dict[Side, SideInput]
+    where: Where | None
+
+    def frame(self) -> DataFrame:
+        """Return the joined DataFrame."""
+        payload = {side: self.sides[side].arrow for side in SIDES}
+        job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload)
+        plan = None if self.where is not None else self._static_plan()
+        routed = self._routed(job, plan)
+        output = StructType([*self.sides["left"].payload.fields, *self.sides["right"].payload.fields])
+        if self._both_ways:
+            output = StructType([*output.fields, StructField("swapped", BooleanType())])
+        task = JoinTask(job, self.where, _named(to_arrow_schema(output)), plan)
+        joined = routed.repartitionById(self.tasks, F.col("task")).mapInArrow(task, output)
+        return self._project(joined)
+
+    @property
+    def _both_ways(self) -> bool:
+        return self.spec.unordered and bool(self.spec.condition.residual)
+
+    def _static_plan(self) -> Plan:
+        return sampled_plan(self.spec, self.choice.scheme, self.tasks, self.sides)
+
+    def _routed(self, job: Job, plan: Plan | None) -> DataFrame:
+        inputs = {side: self.sides[side].inputs for side in SIDES}
+        if self.spec.self_join:
+            return self.sides["left"].frame.mapInArrow(RouteTask(job, SIDES, inputs, self.where, plan), _SHIPPED)
+        parts = [
+            self.sides[side].frame.mapInArrow(RouteTask(job, (side,), inputs, self.where, plan), _SHIPPED)
+            for side in SIDES
+        ]
+        return parts[0].unionAll(parts[1])
+
+    def _project(self, joined: DataFrame) -> DataFrame:
+        """Put both rows into structs named by the aliases; then residual and selection read as the user wrote them."""
+        names = ("a", "b") if self.spec.self_join else ("l", "r")
+        structs = [_struct(prefix, self.analyzed.payload[side], alias) for prefix, side, alias in zip("lr", SIDES, names, strict=True)]
+        if self._both_ways:
+            joined = self._unordered(joined, structs, names)
+        else:
+            joined = joined.select(*structs)
+            if self.analyzed.residual is not None:
+                joined = joined.where(self.analyzed.residual)
+        return joined.select(*[output.column.alias(output.name) for output in self.analyzed.outputs])
+
+    def _unordered(self, joined: DataFrame, structs: list[Column], names: tuple[str, str]) -> DataFrame:
+        """Keep a reading with the earlier row as `a` only if the residual refuses the other reading."""
+        residual = self.analyzed.residual
+        assert residual is not None
+        one, two = names
+        checked = joined.select(*structs, "swapped").withColumn("this", residual)
+        turned = checked.select(F.col(one).alias(two), F.col(two).alias(one), "swapped", "this").withColumn("that", residual)
+        kept = turned.where("this AND NOT (swapped AND coalesce(that, false))")
+        return kept.select(F.col(two).alias(one), F.col(one).alias(two))
+
+
+def _struct(prefix: str, names: tuple[str, ...], alias: str) -> Column:
+    fields = [F.col(f"{prefix}{number}").alias(name) for number, name in enumerate(names)]
+    return F.struct(*fields).alias(alias) if fields else F.struct(F.lit(None).alias("nothing")).alias(alias)
+
+
+def _named(schema: pa.Schema) -> pa.Schema:
+    return schema
+
+
+def _build(
+    left: DataFrame, right: DataFrame, on: str | Column, window: Window | None, scheme: str | Scheme, index: str,
+    tasks: int | None, select: Sequence[str | Column] | None, suffix: str, state: str | None,
+    aliases: tuple[str, str], unordered: bool = False, explaining: bool = False,
+) -> Built:  # fmt: skip
+    for side, frame in zip(SIDES, (left, right), strict=True):
+        if not isinstance(frame, DataFrame):
+            raise SpecError.of(f"The {side} side is a {type(frame).__name__}.", "weft.join takes PySpark DataFrames.", "for pyarrow tables use weft.local.join.")
+    spark = left.sparkSession
+    streaming = left.isStreaming
+    if streaming != right.isStreaming:
+        kinds = ("streaming", "static") if streaming else ("static", "streaming")
+        raise SpecError.of(
+            f"The left side is {kinds[0]} and the right side {kinds[1]}.",
+            "weft.join takes two streams or two static frames.",
+            "Spark joins a stream with a static frame itself; or read the static side as a stream too.",
+        )
+    if streaming and window is None:
+        raise SpecError.of(
+            "A join of streams needs a window.",
+            "There are: within, last, tumbling, tumbling_rows, unbounded.",
+            "write window=weft.within('10 seconds', on='ts'), or weft.unbounded() to keep everything.",
+        )
+    window = window if window is not None else _everything()
+    if not isinstance(window, Window):
+        raise SpecError.of(f"window= is {window!r}.", "Windows are: within, last, tumbling, tumbling_rows, unbounded.", "write window=weft.within('10 seconds', on='ts').")
+    number = _tasks(spark, tasks)
+    analyzed = analyze(left, right, on, select, suffix, aliases)
+    check_time_columns(window, analyzed.frames)
+    schemas = [",".join(f"{f.name} {f.dataType.simpleString()}" for f in frame.schema) for frame in (left, right)]
+    spec = build_spec(
+        analyzed.condition, window, left_schema=_shown(analyzed, "left", schemas[0]),
+        right_schema=_shown(analyzed, "right", schemas[1]), self_join=aliases == ("a", "b"), unordered=unordered,
+    )  # fmt: skip
+    choice = choose(spec, number, scheme, index)
+    sides: dict[Side, SideInput] = {side: side_input(analyzed, spec, side, side[0]) for side in SIDES}
+    where = _where(spark, state) if streaming and not explaining else None
+    return Built(analyzed, spec, choice, number, sides, where)
+
+
+def _shown(analyzed: Analyzed, side: Side, schema: str) -> str:
+    """Return the columns that are kept, with their types: what the segments hold."""
+    kept = analyzed.payload[side]
+    frame = analyzed.frames[side]
+    return ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in kept)
+
+
+def _everything() -> Window:
+    from weft.spec import unbounded
+
+    return unbounded()
+
+
+def _tasks(spark: SparkSession, tasks: int | None) -> int:
+    if tasks is None:
+        return max(1, spark.sparkContext.defaultParallelism)
+    if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
+        raise SpecError.of(f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one per core.")
+    return tasks
+
+
+def _where(spark: SparkSession, state: str | None) -> Where:
+    path = state or spark.conf.get("spark.weft.state", None)
+    if not path:
+        raise SpecError.of(
+            "A join of streams needs a state path.",
+            "Weft keeps the rows that may still find partners there, one folder per query.",
+            "give state='file:///var/weft', or set the conf spark.weft.state.",
+        )
+    open_folder(path).check_writable()
+    retain = int(spark.conf.get("spark.sql.streaming.minBatchesToRetain", "100") or 100)
+    return Where(path, retain)

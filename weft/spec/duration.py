@@ -1,0 +1,80 @@
+"""Durations as users write them: "10 seconds", "1 h 30 min", a timedelta, or a whole number of the column's own units."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+from weft.errors import SpecError
+
+__all__ = ["Duration", "microseconds", "show_duration"]
+
+Duration = str | timedelta | int
+"""A length of time; an `int` counts in the units of an integer time column."""
+
+_UNITS = {
+    "us": 1, "microsecond": 1, "ms": 1_000, "millisecond": 1_000, "s": 1_000_000, "sec": 1_000_000,
+    "second": 1_000_000, "min": 60_000_000, "minute": 60_000_000, "h": 3_600_000_000, "hour": 3_600_000_000,
+    "d": 86_400_000_000, "day": 86_400_000_000, "week": 604_800_000_000,
+}  # fmt: skip
+_PART = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
+
+
+def microseconds(what: str, duration: Duration, *, least: int = 0) -> int:
+    """Return the duration in microseconds (an `int` unchanged); `what` names the argument in errors.
+
+    >>> microseconds("within", "1 h 30 min") // 60_000_000
+    90
+    """
+    if isinstance(duration, bool) or not isinstance(duration, (str, timedelta, int)):
+        raise SpecError.of(
+            f"{what} is {duration!r}, which is not a duration.",
+            "A duration is text such as '10 seconds', a timedelta, or an int in the units of an integer column.",
+            f"write {what}='10 seconds'.",
+        )
+    if isinstance(duration, timedelta):
+        value = duration // timedelta(microseconds=1)
+    elif isinstance(duration, int):
+        value = duration
+    else:
+        value = _parse(what, duration)
+    if value < least:
+        raise SpecError.of(
+            f"{what} is {duration!r}, which is {'negative' if value < 0 else 'too short'}.",
+            f"It must be at least {show_duration(least) if least else 'zero'}.",
+            "windows look both ways by before= and after=; both are lengths, not directions.",
+        )
+    return value
+
+
+def _parse(what: str, text: str) -> int:
+    total, end = 0.0, 0
+    for part in _PART.finditer(text):
+        unit = part[2].lower().replace("µ", "u")
+        factor = _UNITS.get(unit) or _UNITS.get(unit.rstrip("s"))
+        if factor is None or text[end : part.start()].strip(" ,"):
+            break
+        total += float(part[1]) * factor
+        end = part.end()
+    else:
+        if end and not text[end:].strip():
+            return round(total)
+    raise SpecError.of(
+        f"{what} is {text!r}, which is not a duration.",
+        f"Units are: {', '.join(_UNITS)}, also in the plural.",
+        f"write {what}='10 seconds' or '1 hour 30 minutes'.",
+    )
+
+
+def show_duration(value: int) -> str:
+    """Write microseconds in the largest unit that divides them.
+
+    >>> show_duration(90_000_000)
+    '90 seconds'
+    """
+    for name in ("day", "hour", "minute", "second", "millisecond"):
+        if value and value % _UNITS[name] == 0:
+            count = value // _UNITS[name]
+            if name == "second" or count < 120 or name == "day":
+                return f"{count} {name}{'s' if count != 1 else ''}"
+    return f"{value} microseconds" if value else "0 seconds"

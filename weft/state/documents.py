@@ -1,0 +1,42 @@
+"""JSON documents with a checksum: manifests and plans.
+
+`{"checksum": ..., "body": ...}`; a torn, altered or foreign file is an error that names it, never a silent loss.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from weft.errors import StateError
+from weft.kernels import checksum
+from weft.state.paths import Folder
+
+__all__ = ["FORMAT", "read_document", "write_document"]
+
+FORMAT = 1
+"""The version of everything on disk. Another number is refused."""
+
+
+def write_document(folder: Folder, name: str, body: dict[str, Any]) -> None:
+    """Write a document; the same body gives the same bytes."""
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    sealed = f'{{"format":{FORMAT},"checksum":"{checksum(text.encode())}","body":{text}}}'
+    folder.write(name, sealed.encode())
+
+
+def read_document(folder: Folder, name: str) -> dict[str, Any]:
+    """Read a document and check that it is whole."""
+    where = f"{folder}/{name}"
+    raw = folder.read(name).to_pybytes()
+    try:
+        sealed = json.loads(raw)
+        body, seal, version = sealed["body"], sealed["checksum"], sealed["format"]
+    except (ValueError, KeyError, TypeError):
+        raise StateError.torn(where, "it is not a whole Weft document") from None
+    if version != FORMAT:
+        raise StateError.of(f"{where} has state format {version}.", f"This Weft reads format {FORMAT}.", "use the Weft version that wrote it, or a new checkpoint.")
+    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
+    if checksum(text.encode()) != seal:
+        raise StateError.torn(where, "its checksum does not match its content")
+    return dict(body)

@@ -1,0 +1,130 @@
+"""Where the state is: any path that `pyarrow.fs` opens, with whole-file reads and write-aside-and-rename.
+
+The only place of Weft that touches files during a join.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from pyarrow import fs
+
+from weft.errors import SpecError, StateError
+
+__all__ = ["Folder", "open_folder"]
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A folder on some file system."""
+
+    system: fs.FileSystem
+    path: str
+
+    def __truediv__(self, name: str) -> Folder:
+        return Folder(self.system, f"{self.path}/{name}")
+
+    def __str__(self) -> str:
+        return self.path
+
+    @property
+    def local(self) -> bool:
+        """Tell whether files can be memory-mapped in place."""
+        return isinstance(self.system, fs.LocalFileSystem)
+
+    def names(self) -> list[str]:
+        """Return the names of files and folders directly below, sorted; none if there is no such folder."""
+        found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        return sorted(info.base_name for info in found)
+
+    def read(self, name: str) -> pa.Buffer:
+        """Return a whole file, memory-mapped where possible."""
+        path = f"{self.path}/{name}"
+        try:
+            if self.local:
+                with pa.memory_map(path) as file:
+                    return file.read_buffer()
+            with self.system.open_input_file(path) as file:
+                return file.read_buffer()
+        except FileNotFoundError:
+            raise StateError.of(
+                f"{path} is missing.",
+                "It was written by an earlier batch of this query and is needed to go on.",
+                "restore the state folder, or start from a new checkpoint to build the state anew; "
+                "inside foreachBatch, consume the whole DataFrame of every batch.",
+            ) from None
+        except OSError as error:
+            if self.local and os.path.exists(path) and os.path.getsize(path) == 0:
+                raise StateError.torn(path, "it is empty") from None
+            raise StateError.of(f"{path} cannot be read: {error}.", "", "check the state path and its permissions.") from error
+
+    def exists(self, name: str) -> bool:
+        """Tell whether there is such a file."""
+        return bool(self.system.get_file_info(f"{self.path}/{name}").type != fs.FileType.NotFound)
+
+    def write(self, name: str, data: pa.Buffer | bytes) -> None:
+        """Write aside, then rename: a reader sees the old file or the new one, never a part."""
+        aside = f"{self.path}/.{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        try:
+            self._write(aside, data)
+        except FileNotFoundError:
+            self.system.create_dir(self.path, recursive=True)
+            self._write(aside, data)
+        self.system.move(aside, f"{self.path}/{name}")
+
+    def _write(self, path: str, data: pa.Buffer | bytes) -> None:
+        with self.system.open_output_stream(path, buffer_size=None) as file:
+            file.write(data)
+
+    def delete(self, name: str) -> None:
+        """Delete a file; one that is already gone is fine (a retry collects the same garbage again)."""
+        try:
+            self.system.delete_file(f"{self.path}/{name}")
+        except FileNotFoundError:
+            pass
+
+    def check_writable(self) -> None:
+        """Raise when nothing can be written here."""
+        probe = f".weft-probe-{uuid.uuid4().hex[:8]}"
+        try:
+            self.write(probe, b"weft")
+            self.delete(probe)
+        except OSError as error:
+            raise SpecError.of(
+                f"The state path {self.path} cannot be written: {error}.",
+                "Weft keeps the rows that may still find partners there.",
+                "give state= a folder that the driver and every executor can write, such as 'file:///var/weft' or 'hdfs:///weft'.",
+            ) from error
+
+
+def open_folder(where: str) -> Folder:
+    """Open a path or URI: `/var/weft`, `file:///var/weft`, `hdfs://…`, `s3://…`, `gs://…`.
+
+    >>> open_folder("/tmp/weft").path
+    '/tmp/weft'
+    """
+    try:
+        if "://" not in where and not where.startswith("file:"):
+            return Folder(fs.LocalFileSystem(), str(Path(where).expanduser().absolute()))
+        if where.startswith("file:") and not where.startswith("file://"):
+            where = "file://" + where.removeprefix("file:")
+        system, path = fs.FileSystem.from_uri(where)
+    except (pa.ArrowException, ValueError, OSError) as error:
+        raise SpecError.of(
+            f"The state path {where!r} cannot be opened: {error}.",
+            "Weft opens local paths and the file systems of pyarrow.fs: file, hdfs, s3, gs, abfs.",
+            "write state='file:///var/weft'.",
+        ) from error
+    return Folder(system, path.rstrip("/"))
+
+
+def executor_cache() -> Path:
+    """Return the folder on this machine where remote segments are kept."""
+    path = Path(tempfile.gettempdir()) / f"weft-cache-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    return path

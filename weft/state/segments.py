@@ -1,0 +1,112 @@
+"""Segments: one run, one Arrow IPC file, memory-mapped and used as it lies.
+
+Columns `_w0`, `_w1`, ... hold the words in index order, `_u` the draws, `_row` the payload row of each; the payload
+columns follow, in arrival order. So a mapped segment *is* a run: nothing is rebuilt.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import StateError
+from weft.index import Run
+from weft.kernels import checksum
+from weft.state.paths import Folder, executor_cache
+
+__all__ = ["Segment", "read_segment", "write_segment"]
+
+_OPTIONS = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=False)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """What a manifest says of one segment file."""
+
+    name: str
+    rows: int
+    bytes: int
+    checksum: str
+    newest: int
+    span: int
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry as JSON data."""
+        return asdict(self)
+
+
+def write_segment(folder: Folder, name: str, run: Run) -> Segment:
+    """Write a run and return its entry. The same run gives the same bytes."""
+    arrays = [pa.array(column) for column in run.words] + [pa.array(run.u), pa.array(run.row)]
+    names = [f"_w{number}" for number in range(len(run.words))] + ["_u", "_row"]
+    payload = run.payload.combine_chunks()
+    arrays += [_one_chunk(column) for column in payload.columns]
+    fields = [pa.field(label, array.type, nullable=False) for label, array in zip(names, arrays, strict=False)]
+    schema = pa.schema(fields + [field.with_name(f"p{i}") for i, field in enumerate(payload.schema)])
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, schema, options=_OPTIONS) as writer:
+        writer.write_batch(pa.record_batch(arrays, schema=schema))
+    data = sink.getvalue()
+    folder.write(name, data)
+    return Segment(name, len(run), data.size, checksum(memoryview(data)), run.newest, run.span)
+
+
+def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
+    """Map a segment and verify it (once per process and file)."""
+    where = f"{folder}/{segment.name}"
+    data = _content(folder, segment)
+    if data.size != segment.bytes:
+        raise StateError.torn(where, f"it has {data.size} bytes, the manifest says {segment.bytes}")
+    _verify(where, segment, data)
+    try:
+        with pa.ipc.open_file(data) as reader:
+            table = reader.read_all()
+    except pa.ArrowException as error:
+        raise StateError.torn(where, f"Arrow cannot read it ({error})") from None
+    words = sum(name.startswith("_w") for name in table.column_names)
+    if table.num_columns != words + 2 + len(payload) or table.num_rows != segment.rows:
+        raise StateError.torn(where, "it holds other columns or rows than the manifest says")
+    columns = [_one_chunk(column) for column in table.columns]
+    stacked = np.stack([column.to_numpy() for column in columns[:words]]) if words else np.zeros((0, segment.rows), np.int64)
+    return Run(
+        stacked, columns[words].to_numpy(), columns[words + 1].to_numpy(),
+        pa.table(columns[words + 2 :], schema=payload), segment.newest, segment.span, segment.name,
+    )  # fmt: skip
+
+
+_VERIFIED: dict[tuple[str, str], int] = {}
+
+
+def _verify(where: str, segment: Segment, data: pa.Buffer) -> None:
+    key = (where, segment.checksum)
+    stamp = os.stat(where).st_mtime_ns if os.path.exists(where) else 0
+    if _VERIFIED.get(key) == stamp:
+        return
+    if checksum(memoryview(data)) != segment.checksum:
+        raise StateError.torn(where, "its checksum does not match the manifest")
+    if len(_VERIFIED) > 100_000:
+        _VERIFIED.clear()
+    _VERIFIED[key] = stamp
+
+
+def _content(folder: Folder, segment: Segment) -> pa.Buffer:
+    """Return the file's bytes; a remote one is first brought to this machine's disk."""
+    if folder.local:
+        return folder.read(segment.name)
+    here = executor_cache() / f"{segment.checksum}-{segment.bytes}.arrow"
+    if not here.exists():
+        aside = here.with_suffix(f".{os.getpid()}")
+        aside.write_bytes(memoryview(folder.read(segment.name)))
+        aside.rename(here)
+    with pa.memory_map(str(here)) as file:
+        return file.read_buffer()

@@ -1,0 +1,178 @@
+"""The state of one query: pinned plans, manifests and segments, versioned by batch.
+
+    <state>/<query id>/spec.json                 what joins, and its fingerprint
+    <state>/<query id>/plans/<batch>.json        pinned plan, written once
+    <state>/<query id>/<task>/<batch>.json       manifest
+    <state>/<query id>/<task>/<batch>-<n>.arrow  segment
+    <state>/<query id>/<task>/<batch>.metrics.json  what the batch did; read by people, never by the join
+
+`state(b) = f(state(b-1), input(b), plan(b))` is deterministic: a retry, a twin or a replay writes the same bytes again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from weft.errors import LateStateError, StateError
+from weft.index import Run
+from weft.routing import Plan, plan_from_json
+from weft.state.documents import read_document, write_document
+from weft.state.paths import Folder, open_folder
+from weft.state.segments import Segment, read_segment, write_segment
+from weft.state.task import Clock, TaskState
+from weft.types import SIDES, Side
+
+__all__ = ["Manifest", "StateStore"]
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One version of one task: which segments, and everything needed to go on from them."""
+
+    task: int
+    batch: int
+    fingerprint: str
+    plan: dict[str, Any]
+    segments: dict[Side, tuple[Segment, ...]]
+    before: dict[Side, int]
+    clock: dict[str, dict[Side, int]]
+    stats: dict[str, Any]
+    garbage: tuple[tuple[int, str], ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the manifest as JSON data."""
+        segments = {side: [entry.to_json() for entry in self.segments[side]] for side in SIDES}
+        return {**self.__dict__, "segments": segments, "garbage": [list(item) for item in self.garbage]}
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Manifest:
+        """Read the manifest from JSON data."""
+        segments = {side: tuple(Segment(**entry) for entry in data["segments"][side]) for side in SIDES}
+        garbage = tuple((batch, name) for batch, name in data["garbage"])
+        return cls(**{**data, "segments": segments, "garbage": garbage})
+
+
+class StateStore:
+    """Reads and writes the state of one query."""
+
+    def __init__(self, where: str | Folder, query: str, fingerprint: str, retain: int = 100) -> None:
+        self.folder = (open_folder(where) if isinstance(where, str) else where) / query
+        self.fingerprint = fingerprint
+        self.retain = max(retain, 2)
+
+    def introduce(self, identity: dict[str, str]) -> None:
+        """Write down what joins, once, so that a restart can say what changed."""
+        if not self.folder.exists("spec.json"):
+            write_document(self.folder, "spec.json", {"fingerprint": self.fingerprint, **identity})
+
+    def check(self, fingerprint: str, identity: dict[str, str]) -> None:
+        """Refuse state of another join, naming what changed."""
+        if fingerprint == self.fingerprint:
+            return
+        before = read_document(self.folder, "spec.json") if self.folder.exists("spec.json") else {}
+        changed = [
+            f"{name}: was {before.get(name)!r}, is {now!r}" for name, now in identity.items() if before.get(name) != now
+        ]
+        raise LateStateError.of(
+            f"The state in {self.folder} belongs to another join.",
+            "What changed: " + "; ".join(changed[:4] or [f"fingerprint {fingerprint} is now {self.fingerprint}"]) + ".",
+            "restart with the join that wrote it, or give the new join a new checkpoint location.",
+        )
+
+    # Plans
+
+    def read_plan(self, batch: int) -> Plan:
+        """Return the plan pinned for a batch."""
+        return plan_from_json(read_document(self.folder / "plans", f"{batch}.json")["plan"])
+
+    def write_plan(self, batch: int, plan: Plan, reason: str) -> None:
+        """Pin the plan of a batch."""
+        write_document(self.folder / "plans", f"{batch}.json", {"plan": plan.to_json(), "reason": reason})
+
+    # Manifests and segments
+
+    def manifest(self, task: int, batch: int) -> Manifest | None:
+        """Return a manifest, or None if the task has none for this batch (it did not exist then)."""
+        folder = self.folder / str(task)
+        if not folder.exists(f"{batch}.json"):
+            return None
+        try:
+            return Manifest.of_json(read_document(folder, f"{batch}.json"))
+        except (KeyError, TypeError):
+            raise StateError.torn(f"{folder}/{batch}.json", "it is not a manifest") from None
+
+    def runs(self, manifest: Manifest, side: Side, payload: pa.Schema) -> tuple[Run, ...]:
+        """Map the segments of one side."""
+        folder = self.folder / str(manifest.task)
+        return tuple(read_segment(folder, entry, payload) for entry in manifest.segments[side])
+
+    def load(self, manifest: Manifest, payload: dict[Side, pa.Schema]) -> TaskState:
+        """Return the state behind a manifest."""
+        clock = Clock(**manifest.clock)
+        runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
+        return TaskState(plan_from_json(manifest.plan), runs, manifest.before, clock)
+
+    def save(self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None) -> Manifest:
+        """Write new runs as segments, then the manifest, then collect what no kept version needs."""
+        folder = self.folder / str(task)
+        old = {} if previous is None else {s.name: s for side in SIDES for s in previous.segments[side]}
+        number, segments = 0, {}
+        for side in SIDES:
+            entries: list[Segment] = []
+            for run in state.runs[side]:
+                if run.segment not in old:
+                    entries.append(write_segment(folder, f"{batch}-{number}.arrow", run))
+                    number += 1
+                else:
+                    entries.append(old[run.segment])
+            segments[side] = tuple(entries)
+        kept = {entry.name for side in SIDES for entry in segments[side]}
+        garbage = (previous.garbage if previous is not None else ()) + tuple((batch, n) for n in old if n not in kept)
+        horizon = batch - self.retain
+        manifest = Manifest(
+            task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, state.clock.to_json(), stats,
+            tuple((since, name) for since, name in garbage if since > horizon),
+        )  # fmt: skip
+        write_document(folder, f"{batch}.json", manifest.to_json())
+        self._collect(folder, batch, [name for since, name in garbage if since <= horizon])
+        return manifest
+
+    def _collect(self, folder: Folder, batch: int, names: Sequence[str]) -> None:
+        """Delete what is older than every version Spark may ask for; a batch has at most one older than the horizon."""
+        for name in names:
+            folder.delete(name)
+        last = batch - self.retain
+        if last > 0:
+            folder.delete(f"{last - 1}.json")
+            folder.delete(f"{last - 1}.metrics.json")
+            if folder.path.endswith("/0"):
+                (self.folder / "plans").delete(f"{last - 1}.json")
+
+    def collect_orphans(self, batch: int, tasks: int) -> None:
+        """Delete folders of tasks that no longer exist, once no kept version refers to them."""
+        for name in self.folder.names():
+            if name.isdigit() and int(name) >= tasks:
+                folder = self.folder / name
+                newest = max((int(n.split(".")[0]) for n in folder.names() if n.removesuffix(".json").isdigit()), default=-1)
+                if newest < batch - self.retain:
+                    folder.system.delete_dir(folder.path)
+
+    # Metrics
+
+    def write_metrics(self, task: int, batch: int, metrics: dict[str, Any]) -> None:
+        """Write what a task did in a batch, after its last pair has left."""
+        write_document(self.folder / str(task), f"{batch}.metrics.json", metrics)
+
+    def read_metrics(self, task: int, batch: int) -> dict[str, Any] | None:
+        """Return what a task did in a batch, if it has finished it."""
+        folder = self.folder / str(task)
+        return read_document(folder, f"{batch}.metrics.json") if folder.exists(f"{batch}.metrics.json") else None
+
+
+def forget_segment(run: Run) -> Run:
+    """Return the run as one that no file of this task holds yet."""
+    return replace(run, segment="")

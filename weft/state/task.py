@@ -1,0 +1,42 @@
+"""What one task remembers between two batches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.index import Run
+from weft.routing import Plan
+from weft.types import SIDES, WORD_MIN, Side
+
+__all__ = ["Clock", "TaskState"]
+
+
+@dataclass(frozen=True)
+class Clock:
+    """How far both streams have come, the same in every task: greatest timestamp and number of rows per side."""
+
+    newest: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, WORD_MIN))
+    count: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the clock as JSON data."""
+        return {"newest": self.newest, "count": self.count}
+
+
+@dataclass(frozen=True)
+class TaskState:
+    """Runs of both sides, the bounds below which their rows have expired, the clock, and the plan they were routed by.
+
+    `total` counts over the life of the query: rows in and late rows per side.
+    """
+
+    plan: Plan
+    runs: dict[Side, tuple[Run, ...]] = field(default_factory=lambda: {"left": (), "right": ()})
+    before: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, WORD_MIN))
+    clock: Clock = field(default_factory=Clock)
+
+    @property
+    def rows(self) -> dict[Side, int]:
+        """Return the rows held per side."""
+        return {side: sum(len(run) for run in self.runs[side]) for side in SIDES}

@@ -1,0 +1,73 @@
+"""The few shapes that every layer shares.
+
+Inside Weft a row is a vector of *words*: order-preserving 64-bit integers, one per key, timestamp or sequence number
+(`weft.kernels.words` makes them). Payload stays in Arrow and is touched once, when a pair leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NewType, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+__all__ = ["SIDES", "WORD_MAX", "WORD_MIN", "Block", "Bools", "Rows", "Side", "Task", "U32", "Words", "other"]
+
+Side: TypeAlias = Literal["left", "right"]
+"""Which of the two streams. The right side comes first within a batch."""
+
+SIDES: tuple[Side, Side] = ("left", "right")
+
+Task = NewType("Task", int)
+"""A join task; on Spark the number of its partition."""
+
+Words: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = NDArray[np.int64]
+U32: TypeAlias = NDArray[np.uint32]
+Bools: TypeAlias = NDArray[np.bool_]
+
+WORD_MIN = np.iinfo(np.int64).min
+WORD_MAX = np.iinfo(np.int64).max
+
+
+def other(side: Side) -> Side:
+    """Return the opposite side."""
+    return "right" if side == "left" else "left"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Rows of one side: words (one array row per word column), `u`, and the payload beside them.
+
+    `words[c, i]` is word column `c` of row `i`; `u[i]` in [0, 2**32) is the row's routing draw, made once.
+    `payload` has the same number of rows, in the same order.
+    """
+
+    words: Words
+    u: U32
+    payload: pa.Table
+
+    def __len__(self) -> int:
+        return len(self.u)
+
+    def take(self, rows: Rows) -> Block:
+        """Return the named rows, in that order."""
+        return Block(self.words[:, rows], self.u[rows], self.payload.take(pa.array(rows)))
+
+    def filter(self, keep: Bools) -> Block:
+        """Return the rows where `keep` is true."""
+        return self if bool(keep.all()) else self.take(np.flatnonzero(keep))
+
+    @staticmethod
+    def concat(blocks: Sequence[Block]) -> Block:
+        """Append blocks of the same layout."""
+        if len(blocks) == 1:
+            return blocks[0]
+        return Block(
+            np.concatenate([block.words for block in blocks], axis=1),
+            np.concatenate([block.u for block in blocks]),
+            pa.concat_tables([block.payload for block in blocks]),
+        )
