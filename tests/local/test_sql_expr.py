@@ -54,7 +54,7 @@ TABLE = pa.table(
 )
 
 SAME_AS_SPARK = [
-    "l.i + l.j", "l.i - 5", "l.i * 2L", "l.i / l.j", "l.i % 3", "-l.i", "l.t + l.t", "l.t * l.j", "l.x % 2", "l.i DIV 2",
+    "l.i + l.j", "l.i - 5", "l.i * 2L", "l.i / l.j", "l.i % 3", "-l.i", "l.t + l.j", "l.t * l.j", "l.x % 2", "l.i DIV 2",
     "l.x + l.y", "l.x - l.f", "l.f * 2", "l.f + l.f", "l.i + l.f", "l.p + l.q", "l.p - l.q", "l.p * l.q", "l.p * 3", "l.p / 3",
     "l.p / 7.25", "l.p % 0.4", "l.p + l.i", "l.p + l.x", "l.p * 1.005", "l.id * 1.05", "l.n + 1", "l.n * 1.5D",
     "l.x = l.y", "l.x <> l.y", "l.x < l.y", "l.x <= l.y", "l.x > l.y", "l.x >= l.y", "l.x <=> l.y", "l.x > l.f", "l.x = l.i",
@@ -74,8 +74,8 @@ SAME_AS_SPARK = [
     "CAST(l.f AS DOUBLE)", "CAST(l.i AS FLOAT)", "CAST(l.b AS INT)", "CAST(l.i AS BOOLEAN)", "CAST(l.ts AS DATE)",
     "CAST(l.d AS TIMESTAMP)", "CAST(l.ts AS BIGINT)", "CAST(l.id AS TIMESTAMP)", "TRY_CAST('2024-02-30' AS DATE)",
     "CAST('2024-2-9' AS DATE)", "CAST('2024-02-29T10:00:00+02:00' AS TIMESTAMP)", "CAST('2024-02-29 10:20' AS TIMESTAMP)",
-    "abs(l.i)", "abs(l.x)", "abs(l.p)", "ceil(l.x)", "floor(l.x)", "ceil(l.p)", "floor(l.p)", "ceil(l.i)", "round(l.x, 2)",
-    "round(l.x)", "round(l.p, 1)", "round(l.i, -1)", "round(l.q)", "round(l.p, -1)", "sqrt(l.x)", "pow(l.x, 2)", "pow(l.x, l.y)",
+    "abs(l.i)", "abs(l.x)", "abs(l.p)", "ceil(l.y / 2 + l.j)", "ceil(-l.q)", "ceil(l.p)", "floor(l.p)", "ceil(l.i)", "round(l.x, 2)",
+    "round(l.x)", "round(l.p, 1)", "round(l.j, -1)", "round(l.q)", "round(l.p, -1)", "sqrt(l.x)", "pow(l.x, 2)", "pow(l.x, l.y)",
     "power(1, l.x)", "ln(l.x)", "log(2, l.i)", "log10(l.x)", "exp(l.i / 1000000000)", "sign(l.x)", "sign(l.i)", "sign(l.p)",
     "greatest(l.x, l.y)", "least(l.x, l.y, 1)", "greatest(l.i, l.p)", "hypot(l.x, l.y)", "sin(l.i)", "cos(l.x)",
     "radians(l.x)", "degrees(l.i)", "atan2(l.x, l.y)", "asin(l.x)",
@@ -115,6 +115,9 @@ def row(**values: Any) -> pa.Table:
     ("text", "error", "words"),
     [
         ("l.i + l.i", WeftError, "l.i + l.i overflows"),
+        ("l.t + l.t", WeftError, "l.t + l.t overflows"),
+        ("round(l.i, -1)", WeftError, "overflows"),
+        ("ceil(l.x)", WeftError, "overflows"),
         ("l.i / (l.j - 3)", WeftError, "divides by zero"),
         ("l.x % 0", WeftError, "divides by zero"),
         ("l.p / l.i", WeftError, "divides by zero"),

@@ -7,7 +7,7 @@ columns follow, in arrival order. So a mapped segment *is* a run: nothing is reb
 from __future__ import annotations
 
 import os
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,8 @@ class Segment:
 
 def write_segment(folder: Folder, name: str, run: Run) -> Segment:
     """Write a run and return its entry. The same run gives the same bytes."""
+    if run.payload.num_rows != len(run):  # rows that a merge dropped are still in its payload: leave them behind
+        run = replace(run, payload=run.payload.take(pa.array(run.row)), row=np.arange(len(run), dtype=np.int64))
     arrays = [pa.array(column) for column in run.words] + [pa.array(run.u), pa.array(run.row)]
     names = [f"_w{number}" for number in range(len(run.words))] + ["_u", "_row"]
     payload = run.payload.combine_chunks()

@@ -68,7 +68,7 @@ def divide(a: Value, b: Value) -> Value:
     (p1, s1), (p2, s2) = decimal_of(a.type), decimal_of(b.type)
     scale = max(6, s1 + p2 + 1)
     target = bounded(p1 - s1 + s2 + scale, scale)
-    more = max(1, target.scale - s1 - p2)
+    more = max(0, target.scale - (s1 + p2 - s2))  # Arrow's quotient has a scale of s1 + p2 - s2 + 1
     left = widen(a).cast(pa.decimal256(p1 + more, s1 + more))
     _refuse_zero(a, b)
     return fit(pc.divide(left, widen(b)), target)

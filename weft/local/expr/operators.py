@@ -72,8 +72,8 @@ def _unfit(symbol: str, a: Value, b: Value) -> Unfit:
 def _add(node: exp.Add, frame: Frame) -> Value:
     a, b = frame.value(node.left), frame.value(node.right)
     if (pt.is_temporal(b.type) and not pt.is_temporal(a.type)) or pt.is_duration(a.type):
-        return _move("+", node.left, b, a)
-    return _move("+", node.right, a, b) if pt.is_temporal(a.type) else _numbers("+", node, a, b)
+        return _move("+", node.left, b, a, frame)
+    return _move("+", node.right, a, b, frame) if pt.is_temporal(a.type) else _numbers("+", node, a, b)
 
 
 def _sub(node: exp.Sub, frame: Frame) -> Value:
@@ -83,7 +83,7 @@ def _sub(node: exp.Sub, frame: Frame) -> Value:
     dates = [pt.is_date(kind) or pt.is_timestamp(kind) for kind in (a.type, b.type)]
     if all(dates) or (any(dates) and (is_text(a.type) or is_text(b.type))):
         return _difference(a, b, frame)
-    return _move("-", node.right, a, b)
+    return _move("-", node.right, a, b, frame)
 
 
 def _difference(a: Value, b: Value, frame: Frame) -> Value:
@@ -95,7 +95,7 @@ def _difference(a: Value, b: Value, frame: Frame) -> Value:
     return pc.subtract_checked(cast(a, moment), cast(b, moment))
 
 
-def _move(symbol: str, by: exp.Expr, moment: Value, step: Value) -> Value:
+def _move(symbol: str, by: exp.Expr, moment: Value, step: Value, frame: Frame) -> Value:
     """Add to, or subtract from, a date or timestamp; a date moved by whole days (or a number of them) stays a date."""
     sign = 1 if symbol == "+" else -1
     if pt.is_date(moment.type) and (step.type in INT_DIGITS or pt.is_null(step.type)):
@@ -109,7 +109,7 @@ def _move(symbol: str, by: exp.Expr, moment: Value, step: Value) -> Value:
         days = pc.divide(step.cast(pa.int64()), _DAY * sign).cast(pa.int32())
         return pc.add_checked(moment.cast(pa.int32()), days).cast(pa.date32())
     if pt.is_date(moment.type):
-        moment = moment.cast(pa.timestamp("us"))
+        moment = cast(moment, pa.timestamp("us", frame.zone))
     return (pc.add_checked if sign > 0 else pc.subtract_checked)(moment, step)
 
 

@@ -112,6 +112,11 @@ def _plain(function: Callable[..., Value]) -> Handler:
     return handle
 
 
+def _upper(value: Value) -> Value:
+    """Write the sharp s as SS, as Java does; Arrow has a capital for it."""
+    return pc.utf8_upper(pc.replace_substring(value, "ß", "ss"))
+
+
 def _trim(node: exp.Trim, frame: Frame) -> Value:
     position = str(node.args.get("position") or "BOTH").upper()
     function = {"LEADING": pc.utf8_ltrim, "TRAILING": pc.utf8_rtrim}.get(position, pc.utf8_trim)
@@ -166,6 +171,6 @@ def _concat(node: exp.Concat | exp.DPipe, frame: Frame) -> Value:
 HANDLERS: dict[type[exp.Expr], Handler] = {
     exp.Like: _like, exp.ILike: _like, exp.RegexpLike: _like, exp.Escape: _escape,
     exp.StartsWith: _affix(pc.starts_with), exp.EndsWith: _affix(pc.ends_with), exp.Contains: _contains,
-    exp.Length: _length, exp.Upper: _plain(pc.utf8_upper), exp.Lower: _plain(pc.utf8_lower), exp.Trim: _trim,
+    exp.Length: _length, exp.Upper: _plain(_upper), exp.Lower: _plain(pc.utf8_lower), exp.Trim: _trim,
     exp.Substring: _substring, exp.Concat: _concat, exp.DPipe: _concat,
 }  # fmt: skip

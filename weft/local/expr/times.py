@@ -69,7 +69,7 @@ def _epoch(unit: int) -> Handler:
 def _unix_timestamp(node: exp.StrToUnix, frame: Frame) -> Value:
     if pt.is_string(frame.value(node.this).type):
         raise Unfit("reads text by a format", "UNIX_TIMESTAMP takes a DATE or TIMESTAMP locally.", _ON_SPARK)
-    return _epoch(1_000_000)(node, frame)
+    return pc.divide(_epoch(1)(node, frame), 1_000_000)  # towards zero, unlike UNIX_SECONDS
 
 
 def _from_epoch(unit: int) -> Handler:

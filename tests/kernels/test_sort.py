@@ -1,0 +1,62 @@
+"""Packed sorting gives the stable order, however wide the keys."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from weft.kernels import sort
+from weft.kernels.sort import merged_order, order_of, remembered_order
+from weft.types import WORD_MAX, WORD_MIN
+
+quick = settings(deadline=None, max_examples=60)
+word = st.one_of(st.integers(0, 5), st.integers(WORD_MIN, WORD_MAX), st.sampled_from([WORD_MIN, WORD_MAX]))
+words = st.lists(word, max_size=40).map(lambda values: np.array(values, np.int64))
+
+
+@given(words=words)
+@quick
+def test_one_column(words: np.ndarray) -> None:
+    assert order_of([words]).tolist() == np.argsort(words, kind="stable").tolist()
+
+
+@given(rows=st.lists(st.tuples(word, word), max_size=40))
+@quick
+def test_two_columns(rows: list[tuple[int, int]]) -> None:
+    first, second = np.array(rows, np.int64).reshape(-1, 2).T.copy()
+    assert order_of([first, second]).tolist() == np.lexsort([second, first]).tolist()
+
+
+@given(pieces=st.lists(words, min_size=1, max_size=20))
+@quick
+def test_merging_sorted_pieces_is_sorting_them(pieces: list[np.ndarray]) -> None:
+    joined = np.concatenate([np.sort(piece) for piece in pieces])
+    cuts = np.cumsum([0, *(len(piece) for piece in pieces)])[:-1].tolist()
+    assert merged_order([joined], cuts).tolist() == np.argsort(joined, kind="stable").tolist()
+
+
+@pytest.mark.parametrize("low_bits", [1, 20, 40])
+def test_keys_that_differ_in_low_bits_only(low_bits: int) -> None:
+    """Worst for packing: two far groups take all the leading bits."""
+    random = np.random.default_rng(3)
+    words = random.integers(0, 1 << low_bits, 5000) + np.where(random.random(5000) < 0.5, WORD_MIN, WORD_MAX >> 1)
+    assert order_of([words]).tolist() == np.argsort(words, kind="stable").tolist()
+
+
+def test_the_order_of_a_block_is_remembered_by_identity() -> None:
+    words = np.array([[3, 1, 2], [1, 2, 3]])
+    first = remembered_order(words, (0,))
+    assert remembered_order(words, (0,)) is first
+    assert remembered_order(words.copy(), (0,)) is not first
+    assert remembered_order(words, (1,)).tolist() == [0, 1, 2]
+
+
+def test_kernels_as_plain_python() -> None:
+    out = np.empty(5, np.uint64)
+    sort.merge_packed.py_func(np.array([1, 4, 9], np.uint64), np.array([2, 4], np.uint64), out)  # type: ignore[attr-defined]
+    assert out.tolist() == [1, 2, 4, 4, 9]
+    order = np.array([1, 0, 2])
+    assert sort.repair.py_func(np.array([5, 3, 4]), order)  # type: ignore[attr-defined]
+    assert order.tolist() == [1, 2, 0]
