@@ -116,7 +116,7 @@ def bands(draw: st.DrawFn, wide: bool = False) -> Term:
 @names
 @given(rows=batches, probe=rows, op=inequality, left=column, right=column, extra=comparison, chunk=chunks)
 @quick
-def test_a_range_and_any_other_term(name, rows, probe, op, left, right, extra, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_a_range_and_any_other_term(name, rows, probe, op, left, right, extra, chunk) -> None:
     within = Term(left, op, right)
     check(name, Case(Access(within=within), (Term(0, extra, 1), within)), rows, probe, chunk)
 
@@ -124,7 +124,7 @@ def test_a_range_and_any_other_term(name, rows, probe, op, left, right, extra, c
 @names
 @given(rows=batches, probe=rows, op=comparison, left=column, chunk=chunks)
 @quick
-def test_an_equality_alone_and_with_another_term(name, rows, probe, op, left, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_an_equality_alone_and_with_another_term(name, rows, probe, op, left, chunk) -> None:
     equal = Term(0, Op.EQ, 1)
     check(name, Case(Access(equal=(0, 1)), (equal,)), rows, probe, chunk)
     check(name, Case(Access(equal=(0, 1)), (equal, Term(left, op, 2))), rows, probe, chunk)
@@ -133,7 +133,7 @@ def test_an_equality_alone_and_with_another_term(name, rows, probe, op, left, ch
 @names
 @given(rows=batches, probe=rows, op=inequality, band=bands(), chunk=chunks)
 @quick
-def test_an_equality_and_a_range(name, rows, probe, op, band, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_an_equality_and_a_range(name, rows, probe, op, band, chunk) -> None:
     equal = Term(0, Op.EQ, 2)
     for within in (Term(1, op, 1), band):
         check(name, Case(Access((0, 2), within), (equal, within)), rows, probe, chunk)
@@ -142,7 +142,7 @@ def test_an_equality_and_a_range(name, rows, probe, op, band, chunk) -> None:  #
 @names
 @given(rows=batches, probe=rows, band=bands(), other=bands(), chunk=chunks)
 @quick
-def test_bands(name, rows, probe, band, other, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_bands(name, rows, probe, band, other, chunk) -> None:
     check(name, Case(Access(within=band), (band,)), rows, probe, chunk)
     check(name, Case(Access(within=band), (other, band)), rows, probe, chunk)
 
@@ -150,7 +150,7 @@ def test_bands(name, rows, probe, band, other, chunk) -> None:  # type: ignore[n
 @names
 @given(rows=st.lists(extremes, max_size=2), probe=extremes, band=bands(wide=True), op=inequality, chunk=chunks)
 @quick
-def test_words_at_the_ends_of_their_domain_do_not_wrap(name, rows, probe, band, op, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_words_at_the_ends_of_their_domain_do_not_wrap(name, rows, probe, band, op, chunk) -> None:
     check(name, Case(Access(within=band), (band,)), rows, probe, chunk)
     check(name, Case(Access(equal=(0, 0)), (Term(0, Op.EQ, 0), band)), rows, probe, chunk)
     within = Term(0, op, 1)
@@ -166,9 +166,11 @@ float_bound = st.sampled_from([x for x in FLOATS if not math.isnan(x)])
 
 
 @names
-@given(rows=st.lists(float_rows, max_size=3), probe=float_rows, bounds=st.tuples(float_bound, float_bound), chunk=chunks)
+@given(
+    rows=st.lists(float_rows, max_size=3), probe=float_rows, bounds=st.tuples(float_bound, float_bound), chunk=chunks
+)
 @quick
-def test_float_bands_round_as_floats_do(name, rows, probe, bounds, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_float_bands_round_as_floats_do(name, rows, probe, bounds, chunk) -> None:
     band = Term(0, Op.FBAND, 1, min(bounds), max(bounds))
     check(name, Case(Access(within=band), (band,)), rows, probe, chunk)
     check(name, Case(Access(equal=(1, 0)), (Term(1, Op.EQ, 0), band)), rows, probe, chunk)
@@ -177,7 +179,7 @@ def test_float_bands_round_as_floats_do(name, rows, probe, bounds, chunk) -> Non
 @names
 @given(rows=batches, probe=rows, strict=st.tuples(st.booleans(), st.booleans()), equal=st.booleans(), chunk=chunks)
 @quick
-def test_intervals_on_either_side(name, rows, probe, strict, equal, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_intervals_on_either_side(name, rows, probe, strict, equal, chunk) -> None:
     at_least, at_most = Op.GT if strict[0] else Op.GE, Op.LT if strict[1] else Op.LE
     lower, upper = Term(0, at_least, 0), Term(0, at_most, 1)  # the probe holds x, the stored row lo and hi
     same = (Term(2, Op.EQ, 2),) if equal else ()
@@ -190,7 +192,7 @@ def test_intervals_on_either_side(name, rows, probe, strict, equal, chunk) -> No
 @names
 @given(rows=batches, probe=rows, n=st.integers(1, 4), band=bands(), chunk=chunks)
 @quick
-def test_count_windows(name, rows, probe, n, band, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_count_windows(name, rows, probe, n, band, chunk) -> None:
     last = Term(SEQ, Op.LAST, SEQ, 0, n)
     check(name, Case(Access(within=band), (band, last)), rows, probe, chunk)
     check(name, Case(Access(equal=(0, 0)), (Term(0, Op.EQ, 0), last)), rows, probe, chunk)
@@ -199,7 +201,7 @@ def test_count_windows(name, rows, probe, n, band, chunk) -> None:  # type: igno
 @names
 @given(rows=batches, probe=rows, chunk=chunks)
 @quick
-def test_no_way_in(name, rows, probe, chunk) -> None:  # type: ignore[no-untyped-def]
+def test_no_way_in(name, rows, probe, chunk) -> None:
     check(name, Case(Access(), (Term(0, Op.NE, 0),)), rows, probe, chunk)
     check(name, Case(Access(), ()), rows, probe, chunk)
 
@@ -210,7 +212,7 @@ def test_no_way_in(name, rows, probe, chunk) -> None:  # type: ignore[no-untyped
     ratio=st.sampled_from([0.25, 1.0, 4.0]), fanout=st.integers(2, 4), small=st.sampled_from([1, 4, 16]),
 )  # fmt: skip
 @quick
-def test_history_never_shows(name, batches, probe, ratio, fanout, small) -> None:  # type: ignore[no-untyped-def]
+def test_history_never_shows(name, batches, probe, ratio, fanout, small) -> None:
     """Inserts, merges and expiry in any mixture: rows that have not expired are found, once; expired ones may be."""
     case = Case(Access((0, 0), Term(1, Op.LE, 1)), (Term(0, Op.EQ, 0), Term(1, Op.LE, 1)))
     index = index_named(name)(Layout.of(case.access), SEQ, ratio, fanout, small)

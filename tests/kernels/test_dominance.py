@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import numpy as np
@@ -32,12 +32,14 @@ def _always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runs_module, "worthwhile", lambda *_: True)
 
 
-def block_of(rows: list[tuple[int, ...]]) -> Block:
+def block_of(rows: Sequence[tuple[int, ...]]) -> Block:
     words = np.array(rows, np.int64).reshape(len(rows), -1).T.copy() if rows else np.empty((3, 0), np.int64)
     return Block(words, np.zeros(len(rows), np.uint32), pa.table({"id": np.arange(len(rows))}))
 
 
-def join(left: list[tuple[int, ...]], right: list[tuple[int, ...]], terms: tuple[Term, ...], chunk: int) -> Counter[tuple[int, int]]:
+def join(
+    left: Sequence[tuple[int, ...]], right: Sequence[tuple[int, ...]], terms: tuple[Term, ...], chunk: int
+) -> Counter[tuple[int, int]]:
     access = Access(within=terms[0])
     index = make_index("runs", access, None)
     index.insert(block_of(right))
@@ -48,9 +50,14 @@ def join(left: list[tuple[int, ...]], right: list[tuple[int, ...]], terms: tuple
     return found
 
 
-def nested(left: list[tuple[int, ...]], right: list[tuple[int, ...]], terms: tuple[Term, ...]) -> Counter[tuple[int, int]]:
+def nested(
+    left: Sequence[tuple[int, ...]], right: Sequence[tuple[int, ...]], terms: tuple[Term, ...]
+) -> Counter[tuple[int, int]]:
     return Counter(
-        (i, j) for i, a in enumerate(left) for j, b in enumerate(right) if all(OPS[t.op](a[t.left], b[t.right]) for t in terms)
+        (i, j)
+        for i, a in enumerate(left)
+        for j, b in enumerate(right)
+        if all(OPS[t.op](a[t.left], b[t.right]) for t in terms)
     )
 
 
@@ -58,7 +65,7 @@ def nested(left: list[tuple[int, ...]], right: list[tuple[int, ...]], terms: tup
 @pytest.mark.parametrize(("first", "second"), list(product(INEQUALITIES, INEQUALITIES)))
 @given(left=rows, right=rows, chunk=st.sampled_from([1, 3, 1000]), third=st.booleans())
 @settings(deadline=None, max_examples=25)
-def test_every_pair_of_operators(first, second, left, right, chunk, third) -> None:  # type: ignore[no-untyped-def]
+def test_every_pair_of_operators(first, second, left, right, chunk, third) -> None:
     terms = (Term(0, first, 0), Term(1, second, 1), *([Term(2, Op.NE, 2)] if third else []))
     assert join(left, right, terms, chunk) == nested(left, right, terms)
 
@@ -69,7 +76,11 @@ def test_east_and_west() -> None:
     east = [(140, 9), (100, 12), (90, 5), (90, 5)]
     west = [(100, 6), (90, 11), (80, 10)]
     terms = (Term(0, Op.GT, 0), Term(1, Op.LT, 1))
-    assert join(east, west, terms, 10) == nested(east, west, terms) == Counter({(0, 1): 1, (0, 2): 1, (2, 2): 1, (3, 2): 1})
+    assert (
+        join(east, west, terms, 10)
+        == nested(east, west, terms)
+        == Counter({(0, 1): 1, (0, 2): 1, (2, 2): 1, (3, 2): 1})
+    )
 
 
 def test_larger_than_a_few_levels_and_plain_python() -> None:

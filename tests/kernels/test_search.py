@@ -63,14 +63,18 @@ def test_groups_are_found_by_hash() -> None:
 
 
 @pytest.mark.parametrize("find", [search.find_range, search.find_range.py_func], ids=["jit", "py"])  # type: ignore[attr-defined]
-def test_compiled_and_plain(find) -> None:  # type: ignore[no-untyped-def]
+def test_compiled_and_plain(find) -> None:
     keys = np.array([1, 1, 3, 3, 3, 8])
     which, start, end = scratch(4)
     hits = find(keys, np.array([0, 1, 2, 9]), np.array([1, 1, 3, 9]), which, start, end)
     assert list(zip(which[:hits], start[:hits], end[:hits], strict=True)) == [(0, 0, 2), (1, 0, 2), (2, 2, 5)]
 
 
-@given(words=st.lists(wide, max_size=10), by=st.sampled_from([0, 1, -1, 2**63, -(2**63), 2**64, -(2**64), 2**70]), lower=st.booleans())
+@given(
+    words=st.lists(wide, max_size=10),
+    by=st.sampled_from([0, 1, -1, 2**63, -(2**63), 2**64, -(2**64), 2**70]),
+    lower=st.booleans(),
+)
 @quick
 def test_ends_never_wrap(words: list[int], by: int, lower: bool) -> None:
     array = np.array(words, np.int64)

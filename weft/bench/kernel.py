@@ -78,7 +78,9 @@ def measure(log_window: int, log_batch: int, seconds: float = 1.0) -> tuple[floa
     return tuples / spent / 1e6, pairs / tuples
 
 
-def run(windows: Sequence[int], batches: Sequence[int], seconds: float = 1.0, repeat: int = 3) -> list[dict[str, float]]:
+def run(
+    windows: Sequence[int], batches: Sequence[int], seconds: float = 1.0, repeat: int = 3
+) -> list[dict[str, float]]:
     """Measure every window with every batch, best of `repeat`; refuse a run whose match rate is off."""
     rows: list[dict[str, float]] = []
     for log_window in windows:
@@ -91,7 +93,9 @@ def run(windows: Sequence[int], batches: Sequence[int], seconds: float = 1.0, re
     return rows
 
 
-def main(windows: Sequence[int] = (16, 20, 23), batches: Sequence[int] = (10, 12, 14, 16, 18), as_json: bool = False) -> None:
+def main(
+    windows: Sequence[int] = (16, 20, 23), batches: Sequence[int] = (10, 12, 14, 16, 18), as_json: bool = False
+) -> None:
     """Print the table, or the JSON."""
     rows = run(windows, batches)
     if as_json:

@@ -44,7 +44,10 @@ def run_of(block: Block, layout: Layout, expiry: int | None) -> Run:
 def _near(words: Words, layout: Layout) -> bool:
     """Tell whether no difference of the interval's ends can wrap."""
     assert layout.until is not None and layout.key is not None
-    ends = [int(words[c].min()) for c in (layout.until, layout.key)], [int(words[c].max()) for c in (layout.until, layout.key)]
+    ends = (
+        [int(words[c].min()) for c in (layout.until, layout.key)],
+        [int(words[c].max()) for c in (layout.until, layout.key)],
+    )
     return max(ends[1]) - min(ends[0]) < 1 << 62
 
 

@@ -30,7 +30,5 @@ class Hash(RunSet):
         which, start, end = scratch
         # Without a range word the group is the answer, and the equality word itself serves as a key that never excludes.
         keys = held.leading if self.layout.key is None else held.run.words[self.layout.key]
-        hits = find_grouped(
-            held.leading, keys, held.directory, ranges.equal, ranges.lo, ranges.hi, which, start, end
-        )
+        hits = find_grouped(held.leading, keys, held.directory, ranges.equal, ranges.lo, ranges.hi, which, start, end)
         return Hits(ranges.rows, which[:hits], start[:hits], end[:hits])

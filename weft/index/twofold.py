@@ -43,9 +43,7 @@ def second_inequality(held: Held, hits: Hits, checks: Checks) -> Second | None:
     return None
 
 
-def stream_twofold(
-    held: Held, plan: Plan, hits: Hits, checks: Checks, second: Second, chunk: int
-) -> Iterator[Matches]:
+def stream_twofold(held: Held, plan: Plan, hits: Hits, checks: Checks, second: Second, chunk: int) -> Iterator[Matches]:
     """Yield the pairs level by level; memory is one level, the probe and one chunk."""
     run, block, n = held.run, plan.probe.block, len(held)
     y = run.words[checks.column[second.check]]

@@ -16,7 +16,8 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 @kernel
 def spot(key: int, bits: int) -> int:
     """Spread a key over `2**bits` slots (Fibonacci hashing: the leading bits of the product)."""
-    return np.int64((np.uint64(key) * _MIX) >> np.uint64(64 - bits))
+    at: int = np.int64((np.uint64(key) * _MIX) >> np.uint64(64 - bits))
+    return at
 
 
 @kernel

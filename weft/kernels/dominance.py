@@ -19,7 +19,7 @@ from weft.kernels.emit import Checks, holds
 from weft.kernels.jit import kernel
 from weft.types import Rows, Words
 
-__all__ = ["RADIX", "build_level", "head_limits", "levels", "worthwhile", "walk_level"]
+__all__ = ["RADIX", "build_level", "head_limits", "levels", "walk_level", "worthwhile"]
 
 RADIX = 2  # bits per digit: four blocks make one of the next level
 I32 = NDArray[np.int32]

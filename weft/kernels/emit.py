@@ -50,7 +50,8 @@ class Checks(NamedTuple):
 def as_float(word: int) -> float:
     """Return the double behind a word."""
     bits = word if word >= 0 else word ^ np.int64(0x7FFFFFFFFFFFFFFF)
-    return np.int64(bits).view(np.float64)  # type: ignore[return-value]
+    value: float = np.int64(bits).view(np.float64)
+    return value
 
 
 @kernel
@@ -120,9 +121,10 @@ def emit_ranged(
         low, high = lo[p], hi[p]
         count = min(stop - start, room - filled)
         for j in range(start, start + count):
-            out_probe[filled] = p
-            out_stored[filled] = row[j]
-            filled += (words[j] >= low) & (words[j] <= high)
+            s = np.uint64(j)  # unsigned: no test for indices from the end
+            out_probe[np.uint64(filled)] = p
+            out_stored[np.uint64(filled)] = row[s]
+            filled += np.int64(words[s] >= low) & np.int64(words[s] <= high)
         if start + count == stop:
             h, at = h + 1, 0
         else:

@@ -10,10 +10,12 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils
+from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
 __all__ = ["prefetch"]
+
+cgutils: Any = _cgutils
 
 
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
@@ -24,7 +26,13 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         kind = signature.args[0]
         made = context.make_array(kind)(context, builder, args[0])
         place = cgutils.get_item_pointer2(
-            context, builder, made.data, cgutils.unpack_tuple(builder, made.shape), cgutils.unpack_tuple(builder, made.strides), kind.layout, [args[1]]
+            context,
+            builder,
+            made.data,
+            cgutils.unpack_tuple(builder, made.shape),
+            cgutils.unpack_tuple(builder, made.strides),
+            kind.layout,
+            [args[1]],
         )
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         function = cgutils.get_or_insert_function(

@@ -34,7 +34,8 @@ class Radix(NamedTuple):
 @kernel
 def slice_of(key: int, low: int, shift: int) -> int:
     """Return the slice of a key not below `low`."""
-    return np.int64((np.uint64(key) - np.uint64(low)) >> np.uint64(shift))
+    at: int = np.int64((np.uint64(key) - np.uint64(low)) >> np.uint64(shift))
+    return at
 
 
 @kernel

@@ -7,6 +7,7 @@ Nothing is evaluated here and no type is known, so a job file can be checked bef
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import ClassVar
 
 import sqlglot
 from sqlglot import exp
@@ -25,13 +26,18 @@ _FORBIDDEN: dict[type[exp.Expr], str] = {
 }  # fmt: skip
 
 
+class _Tokenizer(Spark.Tokenizer):
+    STRING_ESCAPES: ClassVar[list[str]] = ["\\", "'", '"']
+
+
 class _Parser(SparkParser):
     STRICT_CAST = True
 
 
 class WeftSql(Spark):
-    """Spark's dialect with ANSI casts: CAST may fail and only TRY_CAST gives NULL, where sqlglot's `spark` is like Hive."""
+    """Spark 4's dialect where sqlglot's `spark` is still like Hive: CAST may fail, only TRY_CAST gives NULL; 'it''s' is it's."""
 
+    Tokenizer = _Tokenizer
     Parser = _Parser
 
 

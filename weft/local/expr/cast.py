@@ -27,6 +27,8 @@ def cast(value: Value, target: pa.DataType, *, attempt: bool = False) -> Value:
         return value.cast(target)
     if isinstance(value, pa.Scalar):
         return cast(as_array(value), target, attempt=attempt)[0]
+    if pt.is_floating(value.type) and pt.is_decimal(target):  # here Spark gives NULL even under ANSI
+        value = pc.if_else(pc.is_finite(value), value, pa.scalar(None, value.type))
     before = value.null_count
     answer = _cast(value, target)
     if not attempt and answer.null_count > before:
@@ -51,7 +53,7 @@ def _cast(value: Value, target: pa.DataType) -> Value:
     if pt.is_boolean(source) and is_number(target):
         return _number(value.cast(pa.int8()), target)
     if is_number(source) and pt.is_boolean(target):
-        return pc.not_equal(value, pa.scalar(0).cast(source))
+        return pc.not_equal(value, pa.scalar(0, pa.decimal128(1, 0) if pt.is_decimal(source) else source))
     if pt.is_temporal(source) or pt.is_temporal(target):
         return _temporal(value, target)
     raise _impossible(source, target)
@@ -69,7 +71,7 @@ def _number(value: Value, target: pa.DataType) -> Value:
     source = value.type
     if pt.is_decimal(target):
         if pt.is_floating(source):
-            rounded = pc.if_else(pc.is_finite(value), pa.array(round_half_up(_doubles(value), target.scale)), None)
+            rounded = pc.if_else(pc.is_valid(value), pa.array(round_half_up(_doubles(value), target.scale)), None)
             inside = pc.less(pc.abs(rounded), 10.0 ** (target.precision - target.scale))
             return pc.if_else(inside, rounded, pa.scalar(None, pa.float64())).cast(target)
         if pt.is_decimal256(target):

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from weft.local.expr import decimals
 from weft.local.expr.cast import cast, round_half_up
-from weft.local.expr.frame import Frame, Handler, Unfit, Value, elementwise
+from weft.local.expr.frame import Failed, Frame, Handler, Unfit, Value, elementwise
 from weft.local.expr.types import INT_DIGITS, bounded
 
 __all__ = ["HANDLERS", "NAMED"]
@@ -54,7 +54,7 @@ def _log(node: exp.Ln | exp.Log, frame: Frame) -> Value:
 
 
 def _whole(node: exp.Ceil | exp.Floor, frame: Frame) -> Value:
-    """Round up or down to BIGINT (doubles beyond its range stop at its ends, NaN is 0, as in Java) or DECIMAL."""
+    """Round up or down to BIGINT (NaN is 0, as in Java) or DECIMAL."""
     up = isinstance(node, exp.Ceil)
     if node.args.get("decimals") is not None:
         raise Unfit("rounds to a given digit", "CEIL and FLOOR round to whole numbers.", "use ROUND(x, digits).")
@@ -69,9 +69,9 @@ def _whole(node: exp.Ceil | exp.Floor, frame: Frame) -> Value:
 
 
 def _to_long(values: Any) -> Any:
-    inside = np.where(np.abs(values) < 2.0**63, values, 0.0).astype(np.int64)
-    low, high = np.int64(-(2**63)), np.int64(2**63 - 1)
-    return np.where(values >= 2.0**63, high, np.where(values < -(2.0**63), low, inside))
+    if np.any(np.abs(values) >= 2.0**63):
+        raise Failed("overflows", "Spark (ANSI) fails here too.", "CAST the operand to DECIMAL.")
+    return np.where(np.isnan(values), 0.0, values).astype(np.int64)
 
 
 def _round(node: exp.Round, frame: Frame) -> Value:

@@ -27,9 +27,9 @@ _WORDS = {
     "nan": "nan",
 }
 _TIME = (
-    r"^(?P<y>[0-9]{4})-(?P<m>[0-9]{1,2})-(?P<d>[0-9]{1,2})"
-    r"(?:[T ](?:(?P<H>[0-9]{1,2}):(?P<M>[0-9]{1,2})(?::(?P<S>[0-9]{1,2})(?:\.(?P<f>[0-9]{1,9}))?)?)?)?"
-    r" ?(?P<z>Z|UTC|[+-][0-9]{1,2}:?[0-9]{2})?$"
+    r"^(?P<y>[0-9]{4})(?:-(?P<m>[0-9]{1,2})(?:-(?P<d>[0-9]{1,2})"
+    r"(?:[T ](?:(?P<H>[0-9]{1,2})(?::(?P<M>[0-9]{1,2})(?::(?P<S>[0-9]{1,2})(?:\.(?P<f>[0-9]{1,9}))?)?)?"
+    r" ?(?P<z>Z|UTC|[+-][0-9]{1,2}:?[0-9]{2})?)?)?)?)?$"
 )
 _TRUE, _FALSE = ["t", "true", "y", "yes", "1"], ["f", "false", "n", "no", "0"]
 _BLANKS = "".join(map(chr, range(33)))
@@ -71,12 +71,12 @@ def _moment(value: Value, target: pa.DataType) -> Value:
     fields = pc.extract_regex(value, _TIME)
     valid = np.asarray(pc.is_valid(fields))
 
-    def number(name: str) -> Any:
+    def number(name: str, default: str = "0") -> Any:
         part = pc.struct_field(fields, name)
         given = pc.and_(pc.fill_null(pc.not_equal(part, ""), False), pa.array(valid))
-        return np.asarray(pc.if_else(given, part, "0").cast(pa.int64()))
+        return np.asarray(pc.if_else(given, part, default).cast(pa.int64()))
 
-    year, month, day = number("y"), number("m"), number("d")
+    year, month, day = number("y"), number("m", "1"), number("d", "1")
     first = (year - 1970).astype("M8[Y]").astype("M8[M]") + np.clip(month - 1, 0, 11)
     days = first.astype("M8[D]") + np.maximum(day - 1, 0)
     valid = valid & (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("M8[M]") == first)

@@ -1,0 +1,7 @@
+"""The in-process runtime: pyarrow in, pyarrow out, the same engine as on Spark."""
+
+from __future__ import annotations
+
+from weft.local.api import Join, explain, join, self_join
+
+__all__ = ["Join", "explain", "join", "self_join"]

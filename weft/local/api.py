@@ -1,0 +1,155 @@
+"""`weft.local.join`: pyarrow tables in, a pyarrow table out, no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from weft.control import Explanation, choose, explain_join
+from weft.engine import Job, Pairs
+from weft.errors import SpecError
+from weft.local.expr import output_schema, project
+from weft.local.run import LocalRun
+from weft.local.sources import Source, check_window
+from weft.local.sql import Analyzed, analyze
+from weft.routing import Scheme
+from weft.spec import JoinSpec, Window, build_spec, unbounded
+from weft.state import MemoryStore, StateStore
+from weft.types import SIDES, Side
+
+__all__ = ["Join", "explain", "join", "self_join"]
+
+
+class Join:
+    """A local join that can be fed batch by batch; `join` and `self_join` feed whole tables."""
+
+    def __init__(
+        self, left: pa.Schema, right: pa.Schema, *, on: str, window: Window | None = None, scheme: str | Scheme = "auto",
+        index: str = "auto", tasks: int = 1, select: Sequence[str] | None = None, suffix: str = "_right",
+        state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"), unordered: bool = False,
+    ) -> None:  # fmt: skip
+        if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
+            raise SpecError.of(f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one.")
+        window = window if window is not None else unbounded()
+        self.analyzed: Analyzed = analyze(on, left, right, aliases)
+        self.select, self.suffix, self.schemas = select, suffix, {"left": left, "right": right}
+        self.schema = output_schema(select, suffix, left, right, aliases)
+        for side, schema in zip(SIDES, (left, right), strict=True):
+            check_window(window, side, schema)
+        self.spec: JoinSpec = build_spec(
+            self.analyzed.condition, window, left_schema=_shown(left), right_schema=_shown(right),
+            self_join=aliases == ("a", "b"), unordered=unordered,
+        )  # fmt: skip
+        self.choice = choose(self.spec, tasks, scheme, index)
+        sources: dict[Side, Source] = {
+            side: Source(self.spec, self.analyzed, side, schema) for side, schema in zip(SIDES, (left, right), strict=True)
+        }
+        payload = {side: sources[side].payload for side in SIDES}
+        self.job = Job(self.spec, self.choice.scheme, self.choice.index, tasks, payload)
+        fingerprint = self.spec.fingerprint()
+        if isinstance(state, str):
+            state = StateStore(state, "local", fingerprint)
+        self.store: StateStore = state or MemoryStore(fingerprint)
+        self.run = LocalRun(self.job, sources, self.store)
+
+    def feed(self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()) -> Iterator[pa.Table]:
+        """Yield the result of one batch, chunk by chunk. A self join is fed on the left only."""
+        for pairs in self.run.feed(left, right):
+            kept = self._kept(pairs)
+            if kept[0].num_rows:
+                yield project(self.select, self.suffix, *kept, self.analyzed.aliases)
+
+    def _kept(self, pairs: Pairs) -> tuple[pa.Table, pa.Table]:
+        left, right = (
+            table.rename_columns(self.schemas[side].names)
+            for side, table in zip(("left", "right"), (pairs.left, pairs.right), strict=True)
+        )
+        residual, (one, two) = self.analyzed.residual, self.analyzed.aliases
+        if residual is None:
+            return left, right
+        keep = _true(residual.evaluate({one: left, two: right}))
+        if pairs.swapped is not None:
+            turned = _true(residual.evaluate({one: right, two: left}))
+            keep = pa.compute.and_(keep, pa.compute.invert(pa.compute.and_(pairs.swapped, turned)))
+        return left.filter(keep), right.filter(keep)
+
+
+def _true(mask: pa.ChunkedArray | pa.Array) -> pa.Array:
+    filled = mask.fill_null(False)
+    return filled.combine_chunks() if isinstance(filled, pa.ChunkedArray) else filled
+
+
+def join(
+    left: pa.Table, right: pa.Table, *, on: str, window: Window | None = None, scheme: str | Scheme = "auto",
+    index: str = "auto", tasks: int = 1, batch: int | None = None, select: Sequence[str] | None = None,
+    suffix: str = "_right",
+) -> pa.Table:  # fmt: skip
+    """Join two Arrow tables as if they were streams that arrive `batch` rows at a time (all at once by default).
+
+    The parameters are those of `weft.join`.
+
+    >>> import pyarrow as pa
+    >>> import weft
+    >>> orders = pa.table({"id": [1, 2, 3], "price": [10.0, 20.0, 30.0]})
+    >>> quotes = pa.table({"bid": [15.0, 25.0]})
+    >>> weft.local.join(orders, quotes, on="l.price < r.bid", select=["l.id", "r.bid"]).sort_by("id").to_pylist()
+    [{'id': 1, 'bid': 15.0}, {'id': 1, 'bid': 25.0}, {'id': 2, 'bid': 25.0}]
+    """
+    for side, table in zip(SIDES, (left, right), strict=True):
+        _check_table(side, table)
+    made = Join(left.schema, right.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select, suffix=suffix)
+    chunks = []
+    for start in _starts(batch, left.num_rows, right.num_rows):
+        chunks += list(made.feed(left.slice(start, batch), right.slice(start, batch)))
+    return pa.concat_tables([made.schema.empty_table(), *chunks])
+
+
+def self_join(
+    table: pa.Table, *, on: str, window: Window | None = None, unordered: bool = False, scheme: str | Scheme = "auto",
+    index: str = "auto", tasks: int = 1, batch: int | None = None, select: Sequence[str] | None = None,
+    suffix: str = "_right",
+) -> pa.Table:  # fmt: skip
+    """Join an Arrow table with itself; aliases are `a` and `b`. The parameters are those of `weft.self_join`.
+
+    >>> import pyarrow as pa
+    >>> import weft
+    >>> trips = pa.table({"id": [1, 2, 3], "fare": [5.0, 7.0, 7.2]})
+    >>> near = weft.local.self_join(trips, on="abs(a.fare - b.fare) <= 0.5", unordered=True, select=["a.id AS x", "b.id AS y"])
+    >>> near.to_pylist()
+    [{'x': 3, 'y': 2}]
+    """
+    _check_table("left", table)
+    made = Join(
+        table.schema, table.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
+        suffix=suffix, aliases=("a", "b"), unordered=unordered,
+    )  # fmt: skip
+    chunks = []
+    for start in _starts(batch, table.num_rows):
+        chunks += list(made.feed(table.slice(start, batch)))
+    return pa.concat_tables([made.schema.empty_table(), *chunks])
+
+
+def explain(
+    left: pa.Schema, right: pa.Schema | None = None, *, on: str, window: Window | None = None,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1,
+) -> Explanation:  # fmt: skip
+    """Tell how a join of tables with these schemas would run; without `right`, of a self join."""
+    aliases = ("l", "r") if right is not None else ("a", "b")
+    made = Join(left, left if right is None else right, on=on, window=window, scheme=scheme, index=index, tasks=tasks, aliases=aliases)
+    return explain_join(made.spec, made.choice, tasks, streaming=True)
+
+
+def _check_table(side: str, table: object) -> None:
+    if not isinstance(table, pa.Table):
+        raise SpecError.of(f"The {side} side is a {type(table).__name__}.", "weft.local.join takes pyarrow Tables.", "for Spark DataFrames use weft.join.")
+
+
+def _starts(batch: int | None, *rows: int) -> Iterator[int]:
+    if batch is not None and (isinstance(batch, bool) or batch < 1):
+        raise SpecError.of(f"batch={batch!r}.", "It is the number of rows per side and batch, at least 1.", "leave it out to join at once.")
+    yield from range(0, max(1, *rows), batch or max(1, *rows))
+
+
+def _shown(schema: pa.Schema) -> str:
+    return ", ".join(f"{field.name} {field.type}" for field in schema)

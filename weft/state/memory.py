@@ -1,0 +1,57 @@
+"""A state store that forgets at exit: the same questions as `StateStore`, answered from dictionaries."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from weft.routing import Plan
+from weft.state.paths import open_folder
+from weft.state.store import Manifest, StateStore
+from weft.state.task import TaskState
+from weft.types import Side
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore(StateStore):
+    """Keeps plans, states and metrics of the last batches in memory."""
+
+    def __init__(self, fingerprint: str) -> None:
+        super().__init__(open_folder("memory"), "local", fingerprint)
+        self.plans: dict[int, tuple[Plan, str]] = {}
+        self.states: dict[tuple[int, int], tuple[Manifest, TaskState]] = {}
+        self.metrics: dict[tuple[int, int], dict[str, Any]] = {}
+
+    def introduce(self, identity: dict[str, str]) -> None:
+        """Nothing to write down."""
+
+    def read_plan(self, batch: int) -> Plan:
+        return self.plans[batch][0]
+
+    def write_plan(self, batch: int, plan: Plan, reason: str) -> None:
+        self.plans[batch] = (plan, reason)
+
+    def manifest(self, task: int, batch: int) -> Manifest | None:
+        return self.states[task, batch][0] if (task, batch) in self.states else None
+
+    def load(self, manifest: Manifest, payload: dict[Side, pa.Schema]) -> TaskState:
+        return self.states[manifest.task, manifest.batch][1]
+
+    def save(self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None) -> Manifest:
+        segments: dict[Side, Any] = {"left": (), "right": ()}
+        clock = state.clock.to_json()
+        made = Manifest(task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, clock, stats)
+        self.states[task, batch] = (made, state)
+        self.states.pop((task, batch - 2), None)
+        return made
+
+    def collect_orphans(self, batch: int, tasks: int) -> None:
+        """Nothing is left behind."""
+
+    def write_metrics(self, task: int, batch: int, metrics: dict[str, Any]) -> None:
+        self.metrics[task, batch] = metrics
+
+    def read_metrics(self, task: int, batch: int) -> dict[str, Any] | None:
+        return self.metrics.get((task, batch))
