@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import functools
 import math
 import operator
-from decimal import Decimal as D
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import SpecError, UnknownColumn, WeftError
@@ -35,7 +36,9 @@ SCHEMA = pa.schema(
 def shown(compare: Compare) -> str:
     limits = f" [{compare.lo:g}, {compare.hi:g}]" if compare.op in (Op.BAND, Op.FBAND) else ""
     encode = "" if compare.left.encode == "value" else f" by {compare.left.encode}"
-    return f"{compare.left.text} {compare.op.name} {compare.right.text}{limits}{encode}{' weak' if compare.weak else ''}"
+    return (
+        f"{compare.left.text} {compare.op.name} {compare.right.text}{limits}{encode}{' weak' if compare.weak else ''}"
+    )
 
 
 @pytest.mark.parametrize(
@@ -129,7 +132,10 @@ def test_self_joins_have_their_own_aliases() -> None:
 
 
 def test_an_unqualified_name_belongs_to_the_side_that_has_it() -> None:
-    left, right = pa.schema({"id": pa.int64(), "Price": pa.float64()}), pa.schema({"id": pa.int64(), "o": SCHEMA.field("o").type})
+    left, right = (
+        pa.schema({"id": pa.int64(), "Price": pa.float64()}),
+        pa.schema({"id": pa.int64(), "o": SCHEMA.field("o").type}),
+    )
     analyzed = analyze("l.id = r.id AND price > o.k", left, right)
     assert analyzed.condition.text == "l.id = r.id AND l.Price > r.o.k"
 
@@ -194,26 +200,33 @@ def test_syntax_is_checked_before_columns_are_known() -> None:
 
 NUMBERS = st.one_of(st.none(), st.integers(-3, 3))
 FLOATS = st.sampled_from([None, NAN, INF, -INF, -0.0, 0.0, 0.1, 0.3, 0.5, 1.0, -1.0])
-MIDNIGHT = dt.datetime(2024, 1, 1)
+MIDNIGHT = dt.datetime(2024, 1, 1, tzinfo=dt.timezone.utc).replace(tzinfo=None)
 ROWS = st.lists(
     st.fixed_dictionaries(
         {
             "id": NUMBERS, "i": NUMBERS, "x": FLOATS, "f": FLOATS, "s": st.sampled_from([None, "", "a", "ab", "b"]),
-            "n": st.sampled_from([None, "1", " 2", "-3"]), "d": st.sampled_from([None, *(dt.date(2024, 1, k) for k in (1, 2, 5))]),
+            "n": st.sampled_from([None, "1", " 2",
+            "-3"]), "d": st.sampled_from([None, *(dt.date(2024, 1, k) for k in (1, 2, 5))]),
             "ts": st.sampled_from([None, *(MIDNIGHT + dt.timedelta(seconds=k) for k in (0, 1, 86400))]),
-            "tz": st.none(), "p": st.sampled_from([None, D("0.10"), D("0.15"), D("0.40"), D("-1.00")]),
-            "w": st.sampled_from([None, D("0.10"), D("7.00")]), "b": st.sampled_from([None, True, False]), "o": st.none(),
+            "tz": st.none(), "p": st.sampled_from([None, Decimal("0.10"), Decimal("0.15"), Decimal("0.40"), Decimal("-1.00")]),
+            "w": st.sampled_from([None, Decimal("0.10"), Decimal("7.00")]),
+            "b": st.sampled_from([None, True, False]), "o": st.none(),
         }
     ),
     min_size=1, max_size=5,
 )  # fmt: skip
 CONDITIONS = [
-    "l.id = r.i AND l.x > r.x AND l.b", "l.x <= r.f AND r.i > 0", "l.x = r.x", "l.x <> r.x", "l.f < r.f", "l.s = r.s AND l.i <> r.i",
-    "l.s < r.s", "l.w >= r.w", "l.p = r.i", "l.p > r.x", "l.p <> r.w", "l.n = r.id", "l.n < r.x", "l.d <= r.ts", "l.b < r.b",
-    "abs(l.id - r.i) <= 2", "abs(l.id - r.id) < 1.5", "abs(l.x - r.x) <= 0.5", "abs(l.x - r.x) < 0.4", "abs(l.f - r.f) <= 0.2",
-    "abs(l.p - r.p) < 0.3D", "abs(l.p - r.i) <= 0.6", "abs(l.d - r.d) < INTERVAL 4 DAYS", "abs(datediff(l.d, r.ts)) <= 1",
+    "l.id = r.i AND l.x > r.x AND l.b", "l.x <= r.f AND r.i > 0", "l.x = r.x", "l.x <> r.x", "l.f < r.f",
+    "l.s = r.s AND l.i <> r.i",
+    "l.s < r.s", "l.w >= r.w", "l.p = r.i", "l.p > r.x", "l.p <> r.w", "l.n = r.id", "l.n < r.x", "l.d <= r.ts",
+    "l.b < r.b",
+    "abs(l.id - r.i) <= 2", "abs(l.id - r.id) < 1.5", "abs(l.x - r.x) <= 0.5", "abs(l.x - r.x) < 0.4",
+    "abs(l.f - r.f) <= 0.2",
+    "abs(l.p - r.p) < 0.3D", "abs(l.p - r.i) <= 0.6", "abs(l.d - r.d) < INTERVAL 4 DAYS",
+    "abs(datediff(l.d, r.ts)) <= 1",
     "abs(l.ts - r.ts) <= INTERVAL 1 SECOND", "abs(l.ts - r.d) < INTERVAL 1 DAY", "l.i BETWEEN r.i - 1 AND r.id + 1",
-    "l.id BETWEEN r.i AND 2", "1 BETWEEN l.i AND r.i", "NOT l.x < r.x", "l.x <=> r.x AND l.i >= r.i", "l.id = r.id OR l.x < r.x",
+    "l.id BETWEEN r.i AND 2", "1 BETWEEN l.i AND r.i", "NOT l.x < r.x", "l.x <=> r.x AND l.i >= r.i",
+    "l.id = r.id OR l.x < r.x",
     "abs(l.id - r.id) <= -1", "abs(l.x - r.x) <= CAST('NaN' AS DOUBLE)",
 ]  # fmt: skip
 HOLDS: dict[Op, Any] = {
@@ -235,7 +248,7 @@ def steps(value: Any, kind: pa.DataType) -> int:
         return (value - MIDNIGHT) // dt.timedelta(microseconds=1)
     if isinstance(value, dt.date):
         return value.toordinal()
-    return int(value.scaleb(kind.scale)) if isinstance(value, D) else int(value)
+    return int(value.scaleb(kind.scale)) if isinstance(value, Decimal) else int(value)
 
 
 def holds(compare: Compare, a: Any, b: Any, kind: pa.DataType) -> bool:
@@ -271,21 +284,30 @@ def as_table(rows: list[dict[str, Any]]) -> pa.Table:
     return pa.Table.from_pylist(rows, schema=SCHEMA)
 
 
+@functools.cache
+def prepared(on: str) -> tuple[Analyzed, Compiled]:
+    tree = check_syntax(on, ("l", "r"), SCHEMA.names, SCHEMA.names)
+    return analyze(on, SCHEMA, SCHEMA), compile_expression(tree, {"l": SCHEMA, "r": SCHEMA})
+
+
 @pytest.mark.parametrize("on", CONDITIONS)
+@settings(max_examples=30)
 @given(left=ROWS, right=ROWS)
 def test_the_parts_mean_the_whole(on: str, left: list[dict[str, Any]], right: list[dict[str, Any]]) -> None:
     tables = pairs_of(as_table(left), as_table(right))
-    analyzed = analyze(on, SCHEMA, SCHEMA)
-    whole = compile_expression(check_syntax(on, ("l", "r"), SCHEMA.names, SCHEMA.names), {"l": SCHEMA, "r": SCHEMA})
+    analyzed, whole = prepared(on)
     assert by_parts(analyzed, tables) == whole.mask(tables).tolist()
 
 
 SAMPLE = [
-    {"id": 1, "i": 1, "x": NAN, "f": 0.1, "s": "a", "n": "1", "d": dt.date(2024, 1, 1), "ts": MIDNIGHT, "p": D("0.10"), "w": D("0.10"), "b": True},
-    {"id": -2, "i": 0, "x": -0.0, "f": NAN, "s": "ab", "n": " 2", "d": dt.date(2024, 1, 5), "p": D("0.40"), "w": D("7.00"), "b": False},
-    {"i": 3, "x": 0.3, "f": 0.3, "s": "", "ts": MIDNIGHT + dt.timedelta(seconds=1), "p": D("-1.00"), "b": None},
-    {"id": 3, "x": INF, "f": -0.0, "n": "-3", "d": dt.date(2024, 1, 2), "ts": MIDNIGHT + dt.timedelta(days=1), "w": D("0.10")},
-    {"id": 2, "i": 2, "x": 0.0, "f": -INF, "s": "b", "d": dt.date(2024, 1, 2), "p": D("0.15"), "b": True},
+    {"id": 1, "i": 1, "x": NAN, "f": 0.1, "s": "a", "n": "1", "d": dt.date(2024, 1, 1), "ts": MIDNIGHT,
+     "p": Decimal("0.10"), "w": Decimal("0.10"), "b": True},
+    {"id": -2, "i": 0, "x": -0.0, "f": NAN, "s": "ab", "n": " 2", "d": dt.date(2024, 1, 5), "p": Decimal("0.40"),
+     "w": Decimal("7.00"), "b": False},
+    {"i": 3, "x": 0.3, "f": 0.3, "s": "", "ts": MIDNIGHT + dt.timedelta(seconds=1), "p": Decimal("-1.00"), "b": None},
+    {"id": 3, "x": INF, "f": -0.0, "n": "-3", "d": dt.date(2024, 1, 2), "ts": MIDNIGHT + dt.timedelta(days=1),
+     "w": Decimal("0.10")},
+    {"id": 2, "i": 2, "x": 0.0, "f": -INF, "s": "b", "d": dt.date(2024, 1, 2), "p": Decimal("0.15"), "b": True},
 ]  # fmt: skip
 
 
@@ -299,7 +321,10 @@ def test_spark_finds_the_same_pairs(spark: SparkSession) -> None:
     tables = pairs_of(table, table)
     wrong = []
     for index, on in enumerate(CONDITIONS):
-        ours, spark_says = by_parts(analyze(on, table.schema, table.schema), tables), theirs.column(f"c{index}").to_pylist()
+        ours, spark_says = (
+            by_parts(analyze(on, table.schema, table.schema), tables),
+            theirs.column(f"c{index}").to_pylist(),
+        )
         if ours != spark_says:
             wrong.append(f"{on}: {ours} but Spark {spark_says}")
     assert not wrong, "\n".join(wrong)

@@ -54,7 +54,7 @@ class RunSet(ABC):
     name: ClassVar[str]
 
     def __init__(
-        self, layout: Layout, expiry: int | None, merge_ratio: float = 1.0, fanout: int = 4, small: int = 2048
+        self, layout: Layout, expiry: int | None, merge_ratio: float = 1.25, fanout: int = 4, small: int = 2048
     ) -> None:
         self.layout = self._laid_out(layout)
         self.expiry = expiry

@@ -134,6 +134,36 @@ def emit_ranged(
 
 
 @kernel
+def emit_last(
+    hits: Hits, row: Rows, probe: Words, words: Words, n: int, state: Rows, out_probe: Rows, out_stored: Rows
+) -> int:
+    """Fill the chunk with candidates in the count window; `probe` and `words` are (seq, opp) of either side."""
+    room, filled = len(out_probe), 0
+    h, at = state[0], state[1]
+    total = len(hits.which)
+    seqs, opps = words[0], words[1]
+    while h < total and filled < room:
+        start, stop = hits.start[h] + at, hits.end[h]
+        p = hits.rows[hits.which[h]]
+        seq, opp = probe[0, p], probe[1, p]
+        count = min(stop - start, room - filled)
+        for j in range(start, start + count):
+            s = np.uint64(j)
+            stored_first, probe_first = opp - seqs[s], opps[s] - seq
+            out_probe[np.uint64(filled)] = p
+            out_stored[np.uint64(filled)] = row[s]
+            filled += (np.int64(stored_first >= 1) & np.int64(stored_first <= n)) | (
+                np.int64(probe_first >= 1) & np.int64(probe_first <= n)
+            )
+        if start + count == stop:
+            h, at = h + 1, 0
+        else:
+            at += count
+    state[0], state[1] = h, at
+    return filled
+
+
+@kernel
 def emit_checked(
     hits: Hits, row: Rows, probe: Words, words: Words, checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows
 ) -> int:
@@ -163,6 +193,10 @@ def emit(
     hits: Hits, row: Rows, probe: Words, words: Words, checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows
 ) -> int:
     """Fill `out_probe` and `out_stored` from `state` on; return how many. Done when `state[0] == len(hits.which)`."""
+    if len(checks.odd) == 1 and not len(checks.column) and checks.odd[0, 0] == LAST:
+        left, right = checks.odd[0, 1:]
+        n = int(checks.odd_hi[0])
+        return emit_last(hits, row, probe[left : left + 2], words[right : right + 2], n, state, out_probe, out_stored)
     if len(checks.odd) or len(checks.column) > 1:
         return emit_checked(hits, row, probe, words, checks, state, out_probe, out_stored)
     if len(checks.column) == 1:

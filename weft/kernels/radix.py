@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from weft.kernels.jit import kernel
 from weft.kernels.prefetch import prefetch
-from weft.kernels.search import advance, pass_over
+from weft.kernels.search import first_from, past_from
 from weft.types import Rows, Words
 
 __all__ = ["Radix", "find_sliced", "radix_of"]
 
-_LANES = 8  # keys looked at together, without a branch
 _AHEAD = 16
 _UNEVEN = 64  # a key of such company costs more than walking the fences
 
@@ -86,19 +85,8 @@ def find_sliced(keys: Words, radix: Radix, lo: Words, hi: Words, which: Rows, st
         if i + _AHEAD < m:
             prefetch(keys, end[i + _AHEAD])
             prefetch(keys, end[i + _AHEAD] + 8)
-        key, first = lo[i], end[i]
-        pos = first
-        if first + _LANES <= n:
-            block = keys[first : first + _LANES]  # a slice: its indices cannot be negative, so the loop vectorises
-            for k in range(_LANES):
-                pos += np.int64(block[k] < key)
-            if pos == first + _LANES:
-                pos = advance(keys, key, pos)
-        else:
-            pos = advance(keys, key, first)
-        last = pos
-        if pos < n and keys[pos] <= hi[i]:
-            last = pass_over(keys, hi[i], pos)
+        pos = first_from(keys, lo[i], end[i])
+        last = past_from(keys, hi[i], pos)
         which[hits] = i
         start[hits] = pos
         end[hits] = last

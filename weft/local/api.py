@@ -30,7 +30,9 @@ class Join:
         state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"), unordered: bool = False,
     ) -> None:  # fmt: skip
         if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
-            raise SpecError.of(f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one.")
+            raise SpecError.of(
+                f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one."
+            )
         window = window if window is not None else unbounded()
         self.analyzed: Analyzed = analyze(on, left, right, aliases)
         self.select, self.suffix, self.schemas = select, suffix, {"left": left, "right": right}
@@ -43,7 +45,8 @@ class Join:
         )  # fmt: skip
         self.choice = choose(self.spec, tasks, scheme, index)
         sources: dict[Side, Source] = {
-            side: Source(self.spec, self.analyzed, side, schema) for side, schema in zip(SIDES, (left, right), strict=True)
+            side: Source(self.spec, self.analyzed, side, schema)
+            for side, schema in zip(SIDES, (left, right), strict=True)
         }
         payload = {side: sources[side].payload for side in SIDES}
         self.job = Job(self.spec, self.choice.scheme, self.choice.index, tasks, payload)
@@ -53,7 +56,9 @@ class Join:
         self.store: StateStore = state or MemoryStore(fingerprint)
         self.run = LocalRun(self.job, sources, self.store)
 
-    def feed(self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()) -> Iterator[pa.Table]:
+    def feed(
+        self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()
+    ) -> Iterator[pa.Table]:
         """Yield the result of one batch, chunk by chunk. A self join is fed on the left only."""
         for pairs in self.run.feed(left, right):
             kept = self._kept(pairs)
@@ -98,7 +103,17 @@ def join(
     """
     for side, table in zip(SIDES, (left, right), strict=True):
         _check_table(side, table)
-    made = Join(left.schema, right.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select, suffix=suffix)
+    made = Join(
+        left.schema,
+        right.schema,
+        on=on,
+        window=window,
+        scheme=scheme,
+        index=index,
+        tasks=tasks,
+        select=select,
+        suffix=suffix,
+    )
     chunks = []
     for start in _starts(batch, left.num_rows, right.num_rows):
         chunks += list(made.feed(left.slice(start, batch), right.slice(start, batch)))
@@ -136,18 +151,35 @@ def explain(
 ) -> Explanation:  # fmt: skip
     """Tell how a join of tables with these schemas would run; without `right`, of a self join."""
     aliases = ("l", "r") if right is not None else ("a", "b")
-    made = Join(left, left if right is None else right, on=on, window=window, scheme=scheme, index=index, tasks=tasks, aliases=aliases)
+    made = Join(
+        left,
+        left if right is None else right,
+        on=on,
+        window=window,
+        scheme=scheme,
+        index=index,
+        tasks=tasks,
+        aliases=aliases,
+    )
     return explain_join(made.spec, made.choice, tasks, streaming=True)
 
 
 def _check_table(side: str, table: object) -> None:
     if not isinstance(table, pa.Table):
-        raise SpecError.of(f"The {side} side is a {type(table).__name__}.", "weft.local.join takes pyarrow Tables.", "for Spark DataFrames use weft.join.")
+        raise SpecError.of(
+            f"The {side} side is a {type(table).__name__}.",
+            "weft.local.join takes pyarrow Tables.",
+            "for Spark DataFrames use weft.join.",
+        )
 
 
 def _starts(batch: int | None, *rows: int) -> Iterator[int]:
     if batch is not None and (isinstance(batch, bool) or batch < 1):
-        raise SpecError.of(f"batch={batch!r}.", "It is the number of rows per side and batch, at least 1.", "leave it out to join at once.")
+        raise SpecError.of(
+            f"batch={batch!r}.",
+            "It is the number of rows per side and batch, at least 1.",
+            "leave it out to join at once.",
+        )
     yield from range(0, max(1, *rows), batch or max(1, *rows))
 
 

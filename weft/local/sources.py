@@ -35,7 +35,11 @@ class Source:
         """Return the engine's input for rows of this side."""
         part = self.spec.side(self.side)
         arrays = list(table.columns)
-        tables = {alias: table for alias in self.analyzed.aliases} if self.spec.self_join else {self.analyzed.alias(self.side): table}
+        tables = (
+            {alias: table for alias in self.analyzed.aliases}
+            if self.spec.self_join
+            else {self.analyzed.alias(self.side): table}
+        )
         keep = None if self.only is None else self.only.evaluate(tables)
         for key in part.keys:
             arrays.append(self._key(key.text, tables, table.num_rows, keep))

@@ -7,7 +7,7 @@ only to run it). So names, types, casts, functions and UDFs mean exactly what th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.errors import AnalysisException, ParseException
@@ -21,7 +21,10 @@ from weft.spark.tree import Node, attributes, children, column_of, frame_of, kin
 from weft.spec import Condition
 from weft.types import Side
 
-__all__ = ["Analyzed", "Output", "analyze"]
+__all__ = ["SELF", "Analyzed", "Output", "analyze"]
+
+SELF = ("a", "b")
+"""The aliases of a self join."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +48,16 @@ class Analyzed:
     outputs: tuple[Output, ...]
     payload: dict[Side, tuple[str, ...]]
 
-    def key_column(self, side: Side, number: int) -> Column:
-        """Return the expression of a served comparison's key."""
-        served = self.served[number]
-        return column_of(self.spark, served.left if side == "left" else served.right)
-
-    def plain(self, side: Side, number: int) -> str | None:
-        """Return the name of the column that a key simply is, None if it is an expression."""
-        served = self.served[number]
-        node = served.left if side == "left" else served.right
-        return str(node.name()) if kind(node) == "AttributeReference" else None
+    def key(self, side: Side, text: str) -> tuple[Column, str | None]:
+        """Return the expression of a key, and the name of the column that it simply is (None if it is more)."""
+        one_frame = self.frames["left"] is self.frames["right"]
+        nodes: dict[str, Node] = {}
+        if side == "left" or one_frame:
+            nodes |= {served.compare.left.text: served.left for served in self.served}
+        if side == "right" or one_frame:
+            nodes |= {served.compare.right.text: served.right for served in self.served}
+        node = nodes[text]
+        return column_of(self.spark, node), str(node.name()) if kind(node) == "AttributeReference" else None
 
 
 def analyze(
@@ -91,6 +94,9 @@ def analyze(
             rest.append(conjunct)
     if not relating:
         raise _unrelated(plan.condition().get().sql(), only, aliases)
+    if aliases == SELF:
+        served, only["right"] = _one_frame(spark, plan, served, only["right"])
+        frames["right"] = frames["left"]
 
     def moved(node: Node) -> Node:
         return _over_structs(spark, node, side_of, aliases)
@@ -102,12 +108,32 @@ def analyze(
         side: tuple(str(a.name()) for a in _outputs(p) if int(a.exprId().id()) in needed)
         for side, p in (("left", plan.left()), ("right", plan.right()))
     }
+    if aliases == SELF:  # one payload serves both roles
+        kept = {*payload["left"], *payload["right"]}
+        payload = dict.fromkeys(payload, tuple(str(a.name()) for a in _outputs(plan.left()) if str(a.name()) in kept))
     condition = Condition(
         plan.condition().get().sql(), tuple(s.compare for s in served), " AND ".join(n.sql() for n in rest),
         " AND ".join(n.sql() for n in only["left"]), " AND ".join(n.sql() for n in only["right"]),
     )  # fmt: skip
     sides: dict[Side, Column | None] = {"left": _all(spark, only["left"]), "right": _all(spark, only["right"])}
     return Analyzed(spark, frames, condition, tuple(served), _all(spark, residual), sides, outputs[0], payload)  # type: ignore[arg-type]
+
+
+def _one_frame(spark: SparkSession, plan: Any, served: list[Served], only: list[Node]) -> tuple[list[Served], list[Node]]:
+    """Read the right role's expressions over the left role's columns: a self join has one frame, read once."""
+    twins = {
+        int(two.exprId().id()): one for one, two in zip(_outputs(plan.left()), _outputs(plan.right()), strict=True)
+    }
+
+    def turned(node: Node) -> Node:
+        return rebuilt(spark, node, lambda n: twins.get(int(n.exprId().id())) if kind(n) == "AttributeReference" else None)
+
+    moved = []
+    for item in served:
+        right = turned(item.right)
+        key = replace(item.compare.right, text=right.sql())
+        moved.append(Served(replace(item.compare, right=key), item.left, right))
+    return moved, [turned(node) for node in only]
 
 
 def _outputs(plan: Any) -> list[Node]:
@@ -127,14 +153,14 @@ def _over_structs(spark: SparkSession, node: Node, side_of: SideOf, aliases: tup
     jvm: Any = spark._jvm
     unresolved = jvm.org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 
-    def replace(inner: Node) -> Node | None:
+    def over(inner: Node) -> Node | None:
         if kind(inner) != "AttributeReference":
             return None
         alias = aliases[0] if int(inner.exprId().id()) in side_of.left else aliases[1]
         name = str(inner.name()).replace("`", "``")
         return unresolved.quotedString(f"{alias}.`{name}`")
 
-    return rebuilt(spark, node, replace)
+    return rebuilt(spark, node, over)
 
 
 def _select(

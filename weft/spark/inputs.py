@@ -17,9 +17,9 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.spark.analyze import Analyzed
 from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Window, Within
-from weft.types import Side
+from weft.types import SIDES, Side
 
-__all__ = ["SideInput", "check_time_columns", "side_input"]
+__all__ = ["SideInput", "check_time_columns", "self_inputs", "side_input"]
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _TIMES = (TimestampType, TimestampNTZType, DateType)
@@ -35,70 +35,85 @@ class SideInput:
     arrow: pa.Schema
 
 
-def side_input(analyzed: Analyzed, spec: JoinSpec, side: Side, prefix: str) -> SideInput:
-    """Project a side onto what travels; a key that is also payload travels once."""
-    frame = analyzed.frames[side]
-    only = analyzed.only[side]
-    names = analyzed.payload[side]
-    columns: list[Column] = [F.col(_quoted(name)).alias(f"{prefix}{i}") for i, name in enumerate(names)]
-    payload = StructType([frame.schema[name] for name in names])
-    payload = StructType([_renamed(field, f"{prefix}{i}") for i, field in enumerate(payload.fields)])
-    keys = []
-    for key in spec.side(side).keys:
-        number, plain = _source(analyzed, side, key.text)
-        if plain is not None and plain in names:
-            keys.append(names.index(plain))
-        else:
-            keys.append(len(columns))
-            columns.append(analyzed.key_column(number[0], number[1]).alias(f"k{len(columns)}"))
-    time = _time_name(spec.window, side)
-    where = None
-    if time is not None:
-        kind = _type_of(frame, time, side)
-        if time in names and not isinstance(kind, DateType):
-            where = names.index(time)
-        else:
-            where = len(columns)
-            column = F.col(_quoted(time))
-            columns.append((column.cast("timestamp_ntz") if isinstance(kind, DateType) else column).alias("time"))
-    keep = None
-    if only is not None and spec.counted:  # a count window numbers the row even where its own condition is false
-        keep = len(columns)
-        columns.append(only.alias("keep"))
-    elif only is not None:
-        frame = frame.where(only)
-    routed = frame.select(*columns) if columns else frame.select(F.lit(0).cast("tinyint").alias("nothing"))
-    return SideInput(routed, Inputs(len(names), tuple(keys), where, keep), payload, _arrow(payload, names))
+def side_input(analyzed: Analyzed, spec: JoinSpec, side: Side) -> SideInput:
+    """Project a side onto what travels."""
+    travel = _Travel(analyzed, spec, side)
+    inputs = travel.inputs(side)
+    return travel.routed(inputs, side)
 
 
-def _source(analyzed: Analyzed, side: Side, text: str) -> tuple[tuple[Side, int], str | None]:
-    """Find the served comparison whose key on this side (in a self join: on either) has this text."""
-    for number, served in enumerate(analyzed.served):
-        if (served.compare.left if side == "left" else served.compare.right).text == text:
-            return (side, number), analyzed.plain(side, number)
-    raise AssertionError(f"no key {text}")
+def self_inputs(analyzed: Analyzed, spec: JoinSpec) -> dict[Side, SideInput]:
+    """Project the one frame of a self join onto what both roles need."""
+    travel = _Travel(analyzed, spec, "left")
+    inputs = {side: travel.inputs(side) for side in SIDES}
+    return {side: travel.routed(inputs[side], side) for side in SIDES}
+
+
+class _Travel:
+    """Collects the columns that travel; a key that is also payload, or that both roles share, travels once."""
+
+    def __init__(self, analyzed: Analyzed, spec: JoinSpec, side: Side) -> None:
+        self.analyzed, self.spec = analyzed, spec
+        self.frame, self.names = analyzed.frames[side], analyzed.payload[side]
+        self.columns = {f"p{i}": F.col(_quoted(name)) for i, name in enumerate(self.names)}
+
+    def inputs(self, side: Side) -> Inputs:
+        """Add what one role needs and tell where it is."""
+        keys = []
+        for key in self.spec.side(side).keys:
+            column, plain = self.analyzed.key(side, key.text)
+            keys.append(self._place(column, plain, f"key {key.text}"))
+        name, time = _time_name(self.spec.window, side), None
+        if name is not None:
+            kind = _type_of(self.frame, name, side)
+            column = F.col(_quoted(name))
+            if isinstance(kind, DateType):
+                time = self._place(column.cast("timestamp_ntz"), None, f"day {name}")
+            else:
+                time = self._place(column, name, f"time {name}")
+        only, keep = self.analyzed.only[side], None
+        if only is not None and (self.spec.counted or self.spec.self_join):
+            # A count window numbers the row even where its own condition is false; a self join asks it in each role.
+            keep = self._place(only, None, f"keep {side}")
+        elif only is not None:
+            self.frame = self.frame.where(only)
+        return Inputs(len(self.names), tuple(keys), time, keep)
+
+    def _place(self, column: Column, plain: str | None, label: str) -> int:
+        if plain in self.names:
+            return self.names.index(plain)
+        self.columns.setdefault(label, column)
+        return list(self.columns).index(label)
+
+    def routed(self, inputs: Inputs, side: Side) -> SideInput:
+        """Return the projected frame and the payload under the names it has behind the join."""
+        chosen = [column.alias(f"c{number}") for number, column in enumerate(self.columns.values())]
+        routed = self.frame.select(*chosen or [F.lit(False).alias("nothing")])
+        fields = [self.frame.schema[name] for name in self.names]
+        payload = StructType([StructField(f"{side[0]}{i}", f.dataType, f.nullable) for i, f in enumerate(fields)])
+        return SideInput(routed, inputs, payload, _arrow(payload, self.names))
 
 
 def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
     """Refuse a window whose columns are missing or of a type it cannot use."""
     kinds: dict[Side, DataType] = {}
-    for side in ("left", "right"):
-        name = _time_name(window, side)  # type: ignore[arg-type]
+    for side in SIDES:
+        name = _time_name(window, side)
         if name is None:
             return
-        kinds[side] = _type_of(frames[side], name, side)  # type: ignore[index, arg-type]
+        kinds[side] = _type_of(frames[side], name, side)
         if isinstance(window, (Within, Tumbling)):
             wanted = _TIMES if window.unit == "time" else _WHOLE
-            if not isinstance(kinds[side], wanted):  # type: ignore[index]
+            if not isinstance(kinds[side], wanted):
                 need = "a timestamp or date" if window.unit == "time" else "an integer"
                 raise SpecError.of(
-                    f"The window's {side} column {name!r} is {kinds[side].simpleString()}.",  # type: ignore[index]
+                    f"The window's {side} column {name!r} is {kinds[side].simpleString()}.",
                     f"A window given in {'durations' if window.unit == 'time' else 'plain numbers'} needs {need}.",
                     "cast the column, such as .withColumn('ts', F.to_timestamp('ts')), or name another one.",
                 )
-        elif not isinstance(kinds[side], (*_WHOLE, *_TIMES)) and kinds[side].simpleString() not in ("float", "double"):  # type: ignore[index]
+        elif not isinstance(kinds[side], (*_WHOLE, *_TIMES)) and kinds[side].simpleString() not in ("float", "double"):
             raise SpecError.of(
-                f"The window's {side} order column {name!r} is {kinds[side].simpleString()}.",  # type: ignore[index]
+                f"The window's {side} order column {name!r} is {kinds[side].simpleString()}.",
                 "Rows are ordered by an integer, float, date or timestamp.",
                 "name another column, or leave order= out for order of arrival.",
             )
@@ -127,10 +142,6 @@ def _type_of(frame: DataFrame, name: str, side: Side) -> DataType:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _renamed(field: StructField, name: str) -> StructField:
-    return StructField(name, field.dataType, field.nullable)
 
 
 def _arrow(payload: StructType, names: tuple[str, ...]) -> pa.Schema:

@@ -21,7 +21,7 @@ from weft.errors import SpecError
 from weft.routing import Plan, Scheme
 from weft.spark.analyze import Analyzed, analyze
 from weft.spark.functions import JoinTask, RouteTask, Where
-from weft.spark.inputs import SideInput, check_time_columns, side_input
+from weft.spark.inputs import SideInput, check_time_columns, self_inputs, side_input
 from weft.spark.sampling import sampled_plan
 from weft.spec import JoinSpec, Window, build_spec
 from weft.state import open_folder
@@ -123,7 +123,7 @@ class Built:
 
     def _routed(self, job: Job, plan: Plan | None) -> DataFrame:
         inputs = {side: self.sides[side].inputs for side in SIDES}
-        if self.spec.self_join:
+        if self.spec.self_join:  # both roles read one frame
             return self.sides["left"].frame.mapInArrow(RouteTask(job, SIDES, inputs, self.where, plan), _SHIPPED)
         parts = [
             self.sides[side].frame.mapInArrow(RouteTask(job, (side,), inputs, self.where, plan), _SHIPPED)
@@ -198,7 +198,7 @@ def _build(
         right_schema=_shown(analyzed, "right", schemas[1]), self_join=aliases == ("a", "b"), unordered=unordered,
     )  # fmt: skip
     choice = choose(spec, number, scheme, index)
-    sides: dict[Side, SideInput] = {side: side_input(analyzed, spec, side, side[0]) for side in SIDES}
+    sides = self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
     where = _where(spark, state) if streaming and not explaining else None
     return Built(analyzed, spec, choice, number, sides, where)
 

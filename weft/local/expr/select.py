@@ -74,7 +74,14 @@ class _Builder:
 
     def item(self, item: str) -> None:
         for node in self._parse(item):
-            if isinstance(node, exp.Star) and not node.args:
+            star = node.find(exp.Star)
+            if star is not None and any(star.args.values()):
+                raise SpecError.of(
+                    f"The select item {item!r} takes columns out of a star.",
+                    "A star stands for all columns of a side.",
+                    "name the columns that you want.",
+                )
+            if isinstance(node, exp.Star):
                 for alias in self.aliases:
                     self._star(alias)
             elif isinstance(node, exp.Column) and isinstance(node.this, exp.Star):

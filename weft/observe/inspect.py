@@ -1,0 +1,145 @@
+"""A query's state for people: what each task holds, whether the files are whole, which batch is the last good one.
+
+A batch is *good* when the manifests of all its tasks, the plan of the batch after it and every segment can be read:
+then Spark can go on from it. Nothing is raised for a damaged file; it is named.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from weft.errors import StateError, WeftError
+from weft.observe.clock import ClockView, clock_view
+from weft.observe.listing import find_query
+from weft.observe.metrics import disk_use, imbalance
+from weft.observe.verify import Damage, Verifier
+from weft.state import Folder, Manifest
+from weft.types import SIDES, Side
+
+__all__ = ["QueryView", "TaskView", "inspect_query"]
+
+_OURS = re.compile(r"\d+\.json|\d+\.metrics\.json|\d+-\d+\.arrow")
+
+
+@dataclass(frozen=True)
+class TaskView:
+    """One task after the batch that is shown."""
+
+    task: int
+    rows: dict[Side, int]
+    segments: dict[Side, int]
+    bytes: int
+    late: dict[Side, int]
+    versions: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class QueryView:
+    """The state of one query, as of one batch (the last good one unless asked for another)."""
+
+    query: str
+    path: str
+    fingerprint: str
+    condition: str
+    window: str
+    self_join: str
+    schemas: dict[Side, str]
+    batch: int | None
+    last_batch: int | None
+    last_good: int | None
+    verified: bool
+    plan: dict[str, Any]
+    reason: str
+    tasks: tuple[TaskView, ...]
+    clock: ClockView | None
+    late_kept: dict[Side, int]
+    files: int
+    bytes: int
+    damage: tuple[Damage, ...]
+    unfinished: str
+    foreign: tuple[str, ...]
+
+    @property
+    def imbalance(self) -> float:
+        """Return the fullest task's rows over the mean."""
+        return imbalance([sum(task.rows.values()) for task in self.tasks] or [0])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON data."""
+        return {**asdict(self), "imbalance": round(self.imbalance, 3)}
+
+
+def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: bool = True) -> QueryView:
+    """Look at the state of a query. `verify` reads every segment and compares its checksum; else only its size."""
+    query = find_query(folder) if isinstance(folder, str) else folder
+    check = Verifier(query, deep=verify)
+    kept = check.batches()
+    good = [number for number in kept if check.good(number)]
+    last, last_good = kept[-1] if kept else None, good[-1] if good else None
+    shown = batch if batch is not None else last_good if last_good is not None else last
+    if batch is not None and batch not in kept:
+        held = f"{kept[0]} to {kept[-1]}" if kept else "none"
+        hint = "leave --batch out for the last good one."
+        raise StateError.of(f"Batch {batch} is not kept in {query}.", f"Kept: {held}.", hint)
+    spec = check.document(query, "spec.json")
+    manifests = check.readable(shown) if shown is not None else []
+    plan, reason = _plan(query, shown, manifests, check)
+    files, size = disk_use(query)
+    return QueryView(
+        query.path.rpartition("/")[2], query.path, str(spec.get("fingerprint", "")), str(spec.get("condition", "")),
+        str(spec.get("window", "")), str(spec.get("self join", "")),
+        {side: str(spec.get(f"{side} schema", "")) for side in SIDES}, shown, last, last_good, verify, plan, reason,
+        tuple(_task(manifest, check) for manifest in manifests),
+        clock_view(manifests[0], str(spec.get("window", ""))) if manifests else None, _late(check, kept), files, size,
+        tuple(check.damage), check.unfinished, tuple(_foreign(query)),
+    )  # fmt: skip
+
+
+def _plan(query: Folder, batch: int | None, manifests: list[Manifest], check: Verifier) -> tuple[dict[str, Any], str]:
+    """Return the plan by which the batch was routed, and why it came to be (the newest reason at or before it)."""
+    plan = dict(manifests[0].plan) if manifests else {}
+    reason = ""
+    numbers = sorted(int(n[:-5]) for n in (query / "plans").names() if n.endswith(".json") and n[:-5].isdigit())
+    for number in numbers:
+        if batch is not None and number <= batch:
+            body = check.document(query / "plans", f"{number}.json")
+            if body.get("reason"):
+                reason = f"{body['reason']} (batch {number})"
+    return plan, reason
+
+
+def _task(manifest: Manifest, check: Verifier) -> TaskView:
+    entries = manifest.segments
+    return TaskView(
+        manifest.task,
+        {side: sum(entry.rows for entry in entries[side]) for side in SIDES},
+        {side: len(entries[side]) for side in SIDES},
+        sum(entry.bytes for side in SIDES for entry in entries[side]),
+        {side: int(manifest.stats.get("late", {}).get(side, 0)) for side in SIDES},
+        tuple(check.versions(manifest.task)),
+    )
+
+
+def _late(check: Verifier, kept: list[int]) -> dict[Side, int]:
+    found = [manifest for batch in kept for manifest in check.readable(batch)]
+    return {side: sum(int(m.stats.get("late", {}).get(side, 0)) for m in found) for side in SIDES}
+
+
+def _foreign(query: Folder) -> list[str]:
+    """Return what Weft did not write, or wrote aside and never renamed."""
+    found = []
+    for name in query.names():
+        if name == "spec.json":
+            continue
+        if name != "plans" and not name.isdigit():
+            found.append(name)
+            continue
+        try:
+            inside = (query / name).names()
+        except (OSError, WeftError):
+            found.append(name)  # a file where a folder should be
+            continue
+        found += [f"{name}/{inner}" for inner in inside if not _OURS.fullmatch(inner)]
+    return found

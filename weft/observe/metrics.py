@@ -1,0 +1,82 @@
+"""What a batch did, from the metrics files that every task leaves behind: read by people, never by the join."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pyarrow import fs
+
+from weft.errors import WeftError
+from weft.state import Folder
+from weft.state.documents import read_document
+from weft.types import SIDES, Side
+
+__all__ = ["BatchMetrics", "disk_use", "imbalance", "read_batch"]
+
+
+@dataclass(frozen=True)
+class BatchMetrics:
+    """One batch over all its tasks: rows that arrived, rows held after it, rows that were late, pairs that left."""
+
+    batch: int
+    tasks: int
+    arrived: dict[Side, int]
+    held: dict[Side, int]
+    late: dict[Side, int]
+    pairs: int
+    imbalance: float
+    migrated: str
+    seconds: dict[str, float]
+
+    @classmethod
+    def of_tasks(cls, batch: int, found: Sequence[dict[str, Any]]) -> BatchMetrics:
+        """Add the tasks of a batch up; a batch lasts as long as its slowest task."""
+        total = {
+            name: {side: sum(int(one[name][side]) for one in found) for side in SIDES}
+            for name in ("arrived", "held", "late")
+        }
+        held = [sum(one["held"].values()) for one in found]
+        arrived = [sum(one["arrived"].values()) for one in found]
+        migrated = next((one["migrated"] for one in found if one.get("migrated")), "")
+        slowest = {part: max(float(one["seconds"].get(part, 0.0)) for one in found) for part in ("state", "pairs")}
+        return cls(
+            batch, len(found), total["arrived"], total["held"], total["late"], sum(int(one["pairs"]) for one in found),
+            imbalance(held if any(held) else arrived), str(migrated), slowest,
+        )  # fmt: skip
+
+
+def imbalance(loads: Sequence[int]) -> float:
+    """Return the fullest task's share over the mean; 1 is perfect.
+
+    >>> imbalance([30, 10]), imbalance([0, 0])
+    (1.5, 1.0)
+    """
+    total = sum(loads)
+    return max(loads) * len(loads) / total if total else 1.0
+
+
+def read_batch(query: Folder, batch: int) -> BatchMetrics | None:
+    """Return what the tasks of a batch report, None while nobody does. A file that cannot be read is passed over."""
+    found = []
+    for name in query.names():
+        if not name.isdigit():
+            continue
+        folder = query / name
+        try:
+            if folder.exists(f"{batch}.metrics.json"):
+                found.append(read_document(folder, f"{batch}.metrics.json"))
+        except (WeftError, OSError):  # collected meanwhile, or torn: metrics decide nothing
+            continue
+    try:
+        return BatchMetrics.of_tasks(batch, found) if found else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def disk_use(folder: Folder) -> tuple[int, int]:
+    """Return the number of files below a folder and their bytes."""
+    infos = folder.system.get_file_info(fs.FileSelector(folder.path, allow_not_found=True, recursive=True))
+    sizes = [info.size or 0 for info in infos if info.type == fs.FileType.File]
+    return len(sizes), sum(sizes)

@@ -1,0 +1,108 @@
+"""Progress of a running query: Spark's timing of a batch beside what Weft's tasks report of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.observe.metrics import BatchMetrics
+from weft.types import SIDES, Side
+
+__all__ = ["BatchReport", "Summary"]
+
+
+@dataclass(frozen=True)
+class BatchReport:
+    """One finished batch.
+
+    `read` is what Spark took from the sources; `rows` what reached the join, per side (NULL keys and rows that a side's
+    own condition refuses do not). `pairs` is None when the state path cannot be read from here.
+    """
+
+    batch: int
+    seconds: float
+    read: int
+    rows: dict[Side, int]
+    pairs: int | None
+    held: dict[Side, int]
+    late: dict[Side, int]
+    imbalance: float
+    tasks: int
+    migrated: str = ""
+
+    @classmethod
+    def of(cls, batch: int, seconds: float, read: int, metrics: BatchMetrics | None, pairs: int | None) -> BatchReport:
+        """Put both halves together; `pairs` counts behind a residual condition and wins over the tasks' own number."""
+        none = dict.fromkeys(SIDES, 0)
+        if metrics is None:
+            return cls(batch, seconds, read, none, pairs, none, none, 1.0, 0)
+        return cls(
+            batch, seconds, read, metrics.arrived, metrics.pairs if pairs is None else pairs, metrics.held, metrics.late,
+            metrics.imbalance, metrics.tasks, metrics.migrated,
+        )  # fmt: skip
+
+    @property
+    def rate(self) -> float:
+        """Return rows per second."""
+        return self.read / self.seconds if self.seconds else 0.0
+
+    @property
+    def state_rows(self) -> int:
+        """Return the rows held by all tasks after the batch, copies included."""
+        return sum(self.held.values())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the report as JSON data."""
+        return {
+            "batch": self.batch, "seconds": round(self.seconds, 3), "rows_read": self.read, "rows_left": self.rows["left"],
+            "rows_right": self.rows["right"], "pairs": self.pairs, "rows_per_s": round(self.rate, 1),
+            "state_rows": self.state_rows, "state_left": self.held["left"], "state_right": self.held["right"],
+            "late_left": self.late["left"], "late_right": self.late["right"], "imbalance": round(self.imbalance, 3),
+            "tasks": self.tasks, "migrated": self.migrated,
+        }  # fmt: skip
+
+
+@dataclass
+class Summary:
+    """All batches of a run, added up."""
+
+    batches: int = 0
+    seconds: float = 0.0
+    read: int = 0
+    pairs: int = 0
+    rows: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
+    late: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
+    state_rows: int = 0
+    migrations: list[tuple[int, str]] = field(default_factory=list)
+    slowest: float = 0.0
+    state_files: int = 0
+    state_bytes: int = 0
+
+    def add(self, report: BatchReport) -> None:
+        """Count one more batch."""
+        self.batches += 1
+        self.seconds += report.seconds
+        self.read += report.read
+        self.pairs += report.pairs or 0
+        for side in SIDES:
+            self.rows[side] += report.rows[side]
+            self.late[side] += report.late[side]
+        self.state_rows = report.state_rows
+        self.slowest = max(self.slowest, report.seconds)
+        if report.migrated:
+            self.migrations.append((report.batch, report.migrated))
+
+    @property
+    def rate(self) -> float:
+        """Return rows per second of batch time."""
+        return self.read / self.seconds if self.seconds else 0.0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as JSON data."""
+        return {
+            "batches": self.batches, "seconds": round(self.seconds, 3), "rows_read": self.read,
+            "rows_left": self.rows["left"], "rows_right": self.rows["right"], "pairs": self.pairs,
+            "late_left": self.late["left"], "late_right": self.late["right"], "rows_per_s": round(self.rate, 1),
+            "state_rows": self.state_rows, "state_files": self.state_files, "state_bytes": self.state_bytes,
+            "migrations": [{"batch": batch, "change": change} for batch, change in self.migrations],
+        }  # fmt: skip
