@@ -84,6 +84,7 @@ class Plan:
     layout: Layout
     _ranges: dict[int, Ranges] = field(default_factory=dict)
     _bounds: dict[Span, tuple[Words, Words]] = field(default_factory=dict)
+    _made: dict[tuple[tuple[Span, ...], tuple[Term, ...]], Checks] = field(default_factory=dict)
     _limits: dict[int, tuple[int, int]] = field(default_factory=dict)
 
     @cached_property
@@ -130,7 +131,10 @@ class Plan:
                     spans.append(possible[0])
                 else:
                     odd.append(term)
-        return self._checks(spans, odd)
+        key = (tuple(spans), tuple(odd))
+        if key not in self._made:
+            self._made[key] = self._checks(spans, odd)
+        return self._made[key]
 
     def _checks(self, spans: list[Span], odd: list[Term]) -> Checks:
         bounds = [self._bound(span) for span in spans]

@@ -19,7 +19,7 @@ from weft.kernels.search import find_fenced, find_lexical, find_range
 
 __all__ = ["Runs"]
 
-_SPARSE = 4
+_SPARSE = 2
 """A run with this many rows per probe is searched through a directory instead of being walked."""
 
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from weft.control import Explanation, choose, explain_join
 from weft.engine import Job, Pairs
 from weft.errors import SpecError
-from weft.local.expr import output_schema, project
+from weft.local.expr import Projection
 from weft.local.run import LocalRun
 from weft.local.sources import Source, check_window
 from weft.local.sql import Analyzed, analyze
@@ -34,9 +34,10 @@ class Join:
                 f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one."
             )
         window = window if window is not None else unbounded()
-        self.analyzed: Analyzed = analyze(on, left, right, aliases)
-        self.select, self.suffix, self.schemas = select, suffix, {"left": left, "right": right}
-        self.schema = output_schema(select, suffix, left, right, aliases)
+        self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
+        self.schemas = {"left": left, "right": right}
+        self.projection = Projection.of(select, suffix, left, right, aliases)
+        self.schema = self.projection.schema
         for side, schema in zip(SIDES, (left, right), strict=True):
             check_window(window, side, schema)
         self.spec: JoinSpec = build_spec(
@@ -63,7 +64,7 @@ class Join:
         for pairs in self.run.feed(left, right):
             kept = self._kept(pairs)
             if kept[0].num_rows:
-                yield project(self.select, self.suffix, *kept, self.analyzed.aliases)
+                yield self.projection.apply(*kept)
 
     def _kept(self, pairs: Pairs) -> tuple[pa.Table, pa.Table]:
         left, right = (

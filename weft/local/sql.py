@@ -64,8 +64,10 @@ class Analyzed:
         return self.left_only if side == "left" else self.right_only
 
 
-def analyze(on: str, left: pa.Schema, right: pa.Schema, aliases: tuple[str, str] = ("l", "r")) -> Analyzed:
-    """Take a condition apart.
+def analyze(
+    on: str, left: pa.Schema, right: pa.Schema, aliases: tuple[str, str] = ("l", "r"), *, unordered: bool = False
+) -> Analyzed:
+    """Take a condition apart; an unordered pair is checked in both readings, so nothing is one side's alone.
 
     >>> schema = pa.schema({"x": "int64", "y": "float64"})
     >>> [compare.left.text for compare in analyze("l.x = r.x AND l.x < r.y", schema, schema).condition.compares]
@@ -80,7 +82,7 @@ def analyze(on: str, left: pa.Schema, right: pa.Schema, aliases: tuple[str, str]
             f"Its type is {spark_name(whole.type)}, not BOOLEAN.",
             "compare it with something.",
         )
-    parts = _Parts(aliases, schemas)
+    parts = _Parts(aliases, schemas, unordered)
     for conjunct in _spread(tree):
         parts.place(conjunct)
     return parts.finish(render(tree))
@@ -102,8 +104,8 @@ def _spread(tree: exp.Expr) -> Iterator[exp.Expr]:
 class _Parts:
     """Where the conjuncts go."""
 
-    def __init__(self, aliases: tuple[str, str], schemas: Mapping[str, pa.Schema]) -> None:
-        self.aliases, self.schemas = aliases, schemas
+    def __init__(self, aliases: tuple[str, str], schemas: Mapping[str, pa.Schema], unordered: bool) -> None:
+        self.aliases, self.schemas, self.unordered = aliases, schemas, unordered
         self.keys: dict[str, dict[str, Compiled]] = {alias: {} for alias in aliases}
         self.only: dict[str, list[exp.Expr]] = {alias: [] for alias in aliases}
         self.residual: list[exp.Expr] = []
@@ -112,7 +114,7 @@ class _Parts:
     def place(self, conjunct: exp.Expr) -> None:
         """Decide who decides this conjunct."""
         named = references(conjunct)
-        if len(named) == 1:
+        if len(named) == 1 and not self.unordered:
             self.only[next(iter(named))].append(conjunct)
         elif isinstance(conjunct, exp.Boolean) and conjunct.this:
             return

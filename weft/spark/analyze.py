@@ -62,9 +62,12 @@ class Analyzed:
 
 def analyze(
     left: DataFrame, right: DataFrame, on: str | Column, select: Sequence[str | Column] | None, suffix: str,
-    aliases: tuple[str, str],
+    aliases: tuple[str, str], unordered: bool = False,
 ) -> Analyzed:  # fmt: skip
-    """Analyze condition and selection; everything wrong with them is raised here."""
+    """Analyze condition and selection; everything wrong with them is raised here.
+
+    An unordered pair is checked in both readings, and so are conditions of one side: they stay in the residual.
+    """
     spark = left.sparkSession
     one, two = left.alias(aliases[0]), right.alias(aliases[1])
     if not isinstance(on, (str, Column)):
@@ -94,6 +97,9 @@ def analyze(
             rest.append(conjunct)
     if not relating:
         raise _unrelated(plan.condition().get().sql(), only, aliases)
+    if unordered:
+        rest += [*only["left"], *only["right"]]
+        only = {"left": [], "right": []}
     if aliases == SELF:
         served, only["right"] = _one_frame(spark, plan, served, only["right"])
         frames["right"] = frames["left"]

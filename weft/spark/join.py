@@ -190,7 +190,7 @@ def _build(
     if not isinstance(window, Window):
         raise SpecError.of(f"window= is {window!r}.", "Windows are: within, last, tumbling, tumbling_rows, unbounded.", "write window=weft.within('10 seconds', on='ts').")
     number = _tasks(spark, tasks)
-    analyzed = analyze(left, right, on, select, suffix, aliases)
+    analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
     check_time_columns(window, analyzed.frames)
     schemas = [",".join(f"{f.name} {f.dataType.simpleString()}" for f in frame.schema) for frame in (left, right)]
     spec = build_spec(

@@ -36,9 +36,8 @@ def schema_columns(ddl: str) -> tuple[str, ...]:
         table = sqlglot.parse_one(f"CREATE TABLE t ({ddl})", dialect=WeftSql)
     except SqlglotError as error:
         raise SpecError.of(f"It does not parse: {_first(error)}.") from None
-    columns = list(table.find_all(exp.ColumnDef)) if isinstance(table, exp.Create) else []
-    top = [column for column in columns if isinstance(column.parent, exp.Schema)]
-    loose = [column.name for column in top if column.args.get("kind") is None]
+    top = list(table.this.expressions) if isinstance(table, exp.Create) and isinstance(table.this, exp.Schema) else []
+    loose = [column.name for column in top if not isinstance(column, exp.ColumnDef) or column.args.get("kind") is None]
     if not top or loose:
         raise SpecError.of(f"It gives no type for {', '.join(loose)}." if loose else "It names no columns.")
     return tuple(str(column.name) for column in top)

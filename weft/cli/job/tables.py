@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["TABLES", "WINDOWS", "Field"]
+from weft.index import INDEXES
+from weft.routing.schemes import SCHEMES
+
+__all__ = ["SYNONYMS", "TABLES", "WINDOWS", "Field"]
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,8 @@ TABLES: dict[str, dict[str, Field]] = {
         "on": Field("text", '"l.v1 > r.v2 AND l.i1 < r.i2"', required=True),
         "window": Field("table", '{ kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }', required=True),
         "state": Field("text", '"out/state"'),
-        "scheme": Field("text", '"auto"', choices=("auto", "hash", "range", "matrix", "broadcast", "split")),
-        "index": Field("text", '"auto"', choices=("auto", "runs", "scan", "hash")),
+        "scheme": Field("text", '"auto"', choices=("auto", *SCHEMES)),
+        "index": Field("text", '"auto"', choices=("auto", *INDEXES)),
         "tasks": Field("count", "4"),
         "select": Field("texts", '["l.id AS left_id", "r.*"]'),
         "suffix": Field("text", '"_right"'),

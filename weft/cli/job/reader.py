@@ -1,0 +1,144 @@
+"""Reading a table of the job file key by key: unknown ones, missing ones, wrong types; every mistake is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from weft.cli.job.model import Mistake
+from weft.cli.job.tables import SYNONYMS, TABLES, Field
+from weft.errors import WeftError
+
+__all__ = ["Reader"]
+
+_WANTED = {
+    "text": "a text in quotes", "texts": "a list of texts", "table": "a table", "switch": "true or false",
+    "count": "a whole number of at least 1",
+    "duration": "a duration such as \"10 seconds\", or a whole number in the column's own units",
+}  # fmt: skip
+
+
+class Reader:
+    """The parsed file, the line of each key, and the mistakes found so far."""
+
+    def __init__(self, data: dict[str, Any], lines: dict[str, int]) -> None:
+        self.data, self.lines = data, lines
+        self.mistakes: list[Mistake] = []
+
+    def wrong(self, path: str, what: str, right: str = "") -> None:
+        """Note a mistake; `path` is the dotted path of the key, or of the table when the key is not there."""
+        line, owner = self.lines.get(path, 0), path
+        while not line and "." in owner:
+            owner = owner.rpartition(".")[0]
+            line = self.lines.get(owner, 0)
+        self.mistakes.append(Mistake(shown(path), line, what, right))
+
+    def complain(self, path: str, error: WeftError) -> None:
+        """Note what a WeftError says, in one sentence and its hint."""
+        lines = str(error).splitlines()
+        hint = next((line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")), "")
+        self.wrong(path, " ".join(line for line in lines if not line.startswith("Hint: ")), hint)
+
+    def table(self, name: str, fields: Mapping[str, Field] | None = None) -> dict[str, Any]:
+        """Return the sound part of a table: known keys with values of the right type."""
+        fields = TABLES[name] if fields is None else fields
+        found: Any = self.data
+        for part in name.split(".") if name else ():
+            found = found.get(part, {}) if isinstance(found, dict) else {}
+        if not isinstance(found, dict):
+            return {}
+        sound: dict[str, Any] = {}
+        for key, value in found.items():
+            path = f"{name}.{key}" if name else key
+            if key not in fields:
+                self._unknown(path, key, fields)
+            elif self._typed(path, fields[key], value):
+                sound[key] = value
+        for key, field in fields.items():
+            if field.required and key not in found:
+                example = f"write {key} = {field.example}" if field.example else f"add a table [{key}]"
+                self.wrong(f"{name}.{key}" if name else key, "It is missing.", f"{example}.")
+        return sound
+
+    def _unknown(self, path: str, key: str, fields: Mapping[str, Field]) -> None:
+        close = get_close_matches(key, [*fields, *SYNONYMS], n=1)
+        near = SYNONYMS.get(key) or next((SYNONYMS.get(name, name) for name in close), None)
+        if near in fields:
+            right = f"did you mean {near!r}?"
+        elif near in TABLES[""] or key in TABLES[""]:
+            right = f"write {near or key} at the top of the file, above the first [table]."
+        else:
+            owners = [name for name, table in TABLES.items() if name and key in table]
+            right = f"{key} belongs into [{owners[0]}]." if owners else "take it out."
+        self.wrong(path, f"There is no such key. Known here: {', '.join(fields)}.", right)
+
+    def _typed(self, path: str, field: Field, value: Any) -> bool:
+        if not _is(field.kind, value):
+            right = f"write {path.rpartition('.')[2]} = {field.example}." if field.example else f"write a table [{path}]."
+            self.wrong(path, f"It is {_said(value)}, and must be {_WANTED[field.kind]}.", right)
+            return False
+        if field.kind == "text" and not value.strip():
+            self.wrong(path, "It is empty.", f"write {path.rpartition('.')[2]} = {field.example}.")
+            return False
+        if field.choices and value not in field.choices:
+            near = get_close_matches(value, field.choices, n=1)
+            right = f"did you mean {near[0]!r}?" if near else f"write {path.rpartition('.')[2]} = {field.example}."
+            self.wrong(path, f"There is no {value!r}. Known: {', '.join(field.choices)}.", right)
+            return False
+        return True
+
+    def strings(self, path: str, values: Mapping[str, Any]) -> dict[str, str]:
+        """Return options or settings as Spark takes them: all texts."""
+        plain: dict[str, str] = {}
+        for key, value in _flat(values):
+            if isinstance(value, (dict, list)):
+                self.wrong(f"{path}.{key}", f"It is {_said(value)}, and must be a text, a number, true or false.")
+            else:
+                plain[key] = str(value).lower() if isinstance(value, bool) else str(value)
+        return plain
+
+
+def shown(path: str) -> str:
+    """Write a dotted path as users see it.
+
+    >>> shown("join.window.kind"), shown("checkpoint"), shown("join")
+    ('[join].window.kind', 'checkpoint', '[join]')
+    """
+    table, _, key = path.partition(".")
+    if key:
+        return f"[{table}].{key}"
+    return f"[{table}]" if table in TABLES else table
+
+
+def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterable[tuple[str, Any]]:
+    """Yield keys whole: `spark.driver.memory = "4g"` without quotes is three tables to TOML, and one key to Spark."""
+    for key, value in values.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def _is(kind: str, value: Any) -> bool:
+    if kind == "text":
+        return isinstance(value, str)
+    if kind == "texts":
+        return isinstance(value, list) and bool(value) and all(isinstance(item, str) for item in value)
+    if kind == "switch":
+        return isinstance(value, bool)
+    if kind == "count":
+        return isinstance(value, int) and not isinstance(value, bool) and value >= 1
+    if kind == "duration":
+        return isinstance(value, (str, int)) and not isinstance(value, bool)
+    return isinstance(value, dict)
+
+
+def _said(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (int, float)):
+        return f"the number {value}"
+    if isinstance(value, str):
+        return f"the text {value!r}"
+    return f"a {'list' if isinstance(value, list) else 'table' if isinstance(value, dict) else type(value).__name__}"

@@ -1,0 +1,114 @@
+"""Saying things: results on stdout, errors and progress on stderr, colour only on a terminal."""
+
+from __future__ import annotations
+
+import json
+import signal
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from rich.console import Console
+from rich.padding import Padding
+from rich.text import Text
+
+from weft.cli.job import JobMistakes
+from weft.errors import JobError, SpecError, UnknownName, WeftError
+
+__all__ = ["complain", "err", "exit_code", "log_file", "on_stop", "out", "print_json", "size"]
+
+
+def out() -> Console:
+    """Return the console of results."""
+    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+
+
+def err() -> Console:
+    """Return the console of errors and notes."""
+    return Console(stderr=True, highlight=False)
+
+
+def print_json(data: Any, *, indent: int | None = 2) -> None:
+    """Print data for programs."""
+    print(json.dumps(data, indent=indent, default=str), flush=True)
+
+
+def exit_code(error: WeftError) -> int:
+    """Return 2 where the request is at fault (job, join, name), 1 where running it failed."""
+    return 2 if isinstance(error, (JobError, SpecError, UnknownName)) else 1
+
+
+def complain(error: WeftError, *, as_json: bool = False) -> None:
+    """Print an error in its three parts, without a traceback."""
+    if as_json:
+        print_json(_as_data(error))
+        return
+    console = err()
+    if isinstance(error, JobMistakes):
+        _mistakes(console, error)
+        return
+    what, *rest = str(error).splitlines() or [type(error).__name__]
+    console.print(Text.assemble(("error  ", "bold red"), (what, "bold")))
+    for line in rest:
+        hint = line.startswith("Hint: ")
+        styled = Text.assemble(("try    ", "bold green"), line.removeprefix("Hint: ")) if hint else Text(f"       {line}")
+        console.print(styled)
+
+
+def _mistakes(console: Console, error: JobMistakes) -> None:
+    console.print(Text.assemble(("error  ", "bold red"), (str(error).splitlines()[0], "bold")))
+    for mistake in error.mistakes:
+        place = f"line {mistake.line}" if mistake.line else "missing"
+        console.print()
+        console.print(Text.assemble(f"  {place:<9}", (mistake.key, "bold cyan")))
+        console.print(Padding(Text(mistake.what), (0, 0, 0, 11)))
+        if mistake.right:
+            console.print(Padding(Text.assemble(("try ", "green"), mistake.right), (0, 0, 0, 11)))
+
+
+def _as_data(error: WeftError) -> dict[str, Any]:
+    data: dict[str, Any] = {"error": type(error).__name__, "message": str(error)}
+    if isinstance(error, JobMistakes):
+        data["mistakes"] = [mistake.to_dict() for mistake in error.mistakes]
+    return data
+
+
+def log_file(name: str) -> Path:
+    """Return a new file for what Spark writes while a command runs."""
+    folder = Path(tempfile.mkdtemp(prefix="weft-"))
+    return folder / f"{name}.log"
+
+
+def size(count: float) -> str:
+    """Write a number of bytes.
+
+    >>> size(1_234_567)
+    '1.2 MB'
+    """
+    for unit in ("B", "kB", "MB", "GB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "B" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} TB"
+
+
+@contextmanager
+def on_stop() -> Iterator[Callable[[], bool]]:
+    """Turn Ctrl-C and SIGTERM into a question; a second Ctrl-C does not wait any longer."""
+    asked: list[int] = []
+
+    def note(number: int, frame: FrameType | None) -> None:
+        if asked:
+            raise KeyboardInterrupt
+        asked.append(number)
+
+    old = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield lambda: bool(asked)
+    finally:
+        for number, handler in old.items():
+            signal.signal(number, handler)

@@ -1,0 +1,217 @@
+"""Running a job: a quiet session, the streams, the query, and its progress batch by batch.
+
+The command line says what to run in plain values; everything that needs pyspark is here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.streaming import StreamingQuery
+
+from weft import errors
+from weft.control import Explanation, explain_join
+from weft.errors import JobError, StateError, WeftError
+from weft.spark.join import Built, _build
+from weft.spark.session import session
+from weft.spec import JoinSpec, Window
+from weft.state import StateStore, open_folder
+from weft.state.documents import read_document
+
+__all__ = ["Progress", "Stream", "belongs", "explained_join", "follow", "joined", "quiet_session", "read_stream", "start"]
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A source: format and options as Spark takes them, schema in DDL, a filter, a selection."""
+
+    format: str
+    options: dict[str, str]
+    schema: str | None = None
+    where: str | None = None
+    select: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One finished batch as Spark saw it; `pairs` only where they are counted behind a residual condition."""
+
+    batch: int
+    seconds: float
+    read: int
+    pairs: int | None
+
+
+def quiet_session(
+    name: str, *, master: str | None, state: str | None, conf: dict[str, str], log: Path
+) -> SparkSession:  # fmt: skip
+    """Start Spark with everything that the JVM and the Python workers write to stderr going to a file."""
+    settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"} if (master or "local").startswith("local") else {}
+    try:
+        with _stderr_to(log):
+            spark = session(name, master=master, state=state, conf={**settings, **conf})
+            spark.sparkContext.setLogLevel("WARN")
+    except (PySparkException, OSError, RuntimeError) as error:
+        raise WeftError.of(
+            f"Spark did not start: {str(error).splitlines()[0]}",
+            f"The end of its log {log}:\n{_tail(log)}",
+            "`weft doctor` checks Java, PySpark and memory.",
+        ) from None
+    return spark
+
+
+@contextmanager
+def _stderr_to(log: Path) -> Iterator[None]:
+    """Let child processes inherit a file as stderr; ours stays as it is."""
+    log.parent.mkdir(parents=True, exist_ok=True)
+    sys.stderr.flush()
+    kept = os.dup(2)
+    file = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    try:
+        os.dup2(file, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(kept)
+        os.close(file)
+
+
+def _tail(log: Path, lines: int = 8) -> str:
+    try:
+        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ""
+
+
+def read_stream(spark: SparkSession, stream: Stream, name: str) -> DataFrame:
+    """Open a source; `name` is its table in the job file."""
+    try:
+        reader = spark.readStream.format(stream.format).options(**stream.options)
+        frame = (reader.schema(stream.schema) if stream.schema else reader).load()
+        frame = frame.where(stream.where) if stream.where else frame
+        return frame.selectExpr(*stream.select) if stream.select else frame
+    except PySparkException as error:
+        raise JobError.of(f"Spark cannot read [{name}]: {_sentence(error)}", f"Its format is {stream.format!r}.", _hint(error)) from None
+
+
+def joined(
+    left: DataFrame, right: DataFrame | None, *, on: str, window: Window, scheme: str, index: str, tasks: int | None,
+    select: Sequence[str] | None, suffix: str, state: str | None, unordered: bool = False,
+) -> Built:  # fmt: skip
+    """Build the join of two streams, or of one with itself (`right` None)."""
+    aliases = ("l", "r") if right is not None else ("a", "b")
+    other = left if right is None else right
+    explaining = state is None
+    return _build(left, other, on, window, scheme, index, tasks, select, suffix, state, aliases, unordered, explaining)
+
+
+def explained_join(built: Built) -> Explanation:
+    """Explain a join that was built."""
+    return explain_join(built.spec, built.choice, built.tasks, streaming=True)
+
+
+def belongs(checkpoint: str, state: str, spec: JoinSpec) -> str:
+    """Say whether this join starts anew or goes on; refuse state of another join, and a checkpoint without its state."""
+    folder = open_folder(checkpoint)
+    if not folder.exists("metadata"):
+        return "a new query"
+    try:
+        query = str(json.loads(folder.read("metadata").to_pybytes())["id"])
+    except (ValueError, KeyError, TypeError):
+        raise StateError.torn(f"{folder}/metadata", "it is not the metadata of a Spark checkpoint") from None
+    store = StateStore(state, query, spec.fingerprint())
+    done = [int(name) for name in (folder / "commits").names() if name.isdigit()]
+    if not store.folder.exists("spec.json"):
+        if not done:
+            return f"query {query[:8]}, before its first batch"
+        raise StateError.of(
+            f"The checkpoint {checkpoint} belongs to query {query}, whose state is not in {state}.",
+            f"It has finished batch {max(done)}, and cannot go on without the rows it held.",
+            "give [join].state the path it had, or start anew with another checkpoint.",
+        )
+    store.check(str(read_document(store.folder, "spec.json")["fingerprint"]), spec.identity())
+    after = f"goes on after batch {max(done)}" if done else "before its first batch"
+    return f"query {query[:8]}, {after}; its state belongs to this join"
+
+
+def start(
+    built: Built, *, format: str, options: dict[str, str], mode: str, partition_by: Sequence[str], checkpoint: str,  # noqa: A002
+    trigger: dict[str, str | bool], name: str | None = None,
+) -> StreamingQuery:  # fmt: skip
+    """Start the query."""
+    frame = built.frame()
+    if built.spec.condition.residual:  # only behind it the pairs are known
+        frame = frame.observe("weft", F.count(F.lit(1)).alias("pairs"))
+    try:
+        writer = frame.writeStream.format(format).outputMode(mode).options(**options)
+        writer = writer.option("checkpointLocation", checkpoint)
+        if partition_by:
+            writer = writer.partitionBy(*partition_by)
+        if trigger:
+            writer = writer.trigger(**trigger)  # type: ignore[arg-type]
+        return (writer.queryName(name) if name else writer).start()
+    except PySparkException as error:
+        raise JobError.of(f"Spark cannot write [sink]: {_sentence(error)}", f"Its format is {format!r}.", _hint(error)) from None
+
+
+def follow(query: StreamingQuery, stop: Callable[[int], bool], poll: float = 0.2) -> Iterator[Progress]:
+    """Yield each finished batch until the query ends, or `stop` (asked with the rows read so far) says so."""
+    seen, read = -1, 0
+    while True:
+        active = query.isActive
+        for progress in query.recentProgress:
+            data = progress if isinstance(progress, dict) else json.loads(progress.json)
+            if int(data["batchId"]) > seen and "addBatch" in data.get("durationMs", {}):
+                seen = int(data["batchId"])
+                read += int(data["numInputRows"])
+                yield _progress(data)
+        if active and stop(read):
+            query.stop()
+        elif not active:
+            break
+        else:
+            time.sleep(poll)
+    error = query.exception()
+    if error is not None:
+        raise cause(str(error)) from None
+
+
+def _progress(data: dict[str, Any]) -> Progress:
+    counted = (data.get("observedMetrics") or {}).get("weft")
+    pairs = counted.get("pairs") if isinstance(counted, dict) else None
+    seconds = float(data["durationMs"].get("triggerExecution", 0)) / 1000
+    return Progress(int(data["batchId"]), seconds, int(data["numInputRows"]), None if pairs is None else int(pairs))
+
+
+def cause(text: str) -> WeftError:
+    """Return the WeftError that a task raised, found in Spark's report of it; else Spark's first sentence."""
+    found = re.search(r"weft\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\s+at |\nSQLSTATE|\Z)", text, re.DOTALL)
+    if found:
+        kind = getattr(errors, found[1], WeftError)
+        return kind(found[2].strip()) if issubclass(kind, WeftError) else WeftError(found[2].strip())
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    python = next((line for line in reversed(lines) if re.match(r"\w+(\.\w+)*(Error|Exception): ", line)), "")
+    return WeftError.of(f"The query failed: {lines[0] if lines else 'no reason given'}", python, "Spark's log says more.")
+
+
+def _sentence(error: PySparkException) -> str:
+    first = str(error).split("SQLSTATE")[0].strip().splitlines()[0]
+    return re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", first)
+
+
+def _hint(error: PySparkException) -> str:
+    if "Failed to find the data source" in str(error):
+        return "check the format, or add its package: [spark].conf with \"spark.jars.packages\"."
+    return "check format, path, options and schema in the job file."
