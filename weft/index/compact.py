@@ -11,7 +11,7 @@ from weft.index.layout import Layout
 from weft.index.run import Run
 from weft.kernels.gather import gather, invert, scatter
 from weft.kernels.sort import merged_order, remembered_order
-from weft.types import U32, WORD_MIN, Block, Rows, Words
+from weft.types import U32, WORD_MAX, WORD_MIN, Block, Rows, Words
 
 __all__ = ["merge_runs", "run_of"]
 
@@ -29,26 +29,17 @@ def run_of(block: Block, layout: Layout, expiry: int | None) -> Run:
     order = remembered_order(block.words, columns) if columns else np.arange(len(block))
     words, u = _moved(block.words, block.u, order)
     newest = WORD_MIN if expiry is None else int(block.words[expiry].max())
-    span = 0
-    if layout.until is not None and layout.key is not None:
-        # In Python's integers at the end only: the difference of two words can need 65 bits.
-        apart = words[layout.until].astype(np.float64) - words[layout.key].astype(np.float64)
-        at = int(apart.argmax())
-        least, most = int(words[layout.key].min()), int(words[layout.until].max())
-        exact = float(apart[at]) < 2.0**52
-        wide = int((words[layout.until] - words[layout.key]).max()) if exact and _near(words, layout) else most - least
-        span = max(0, wide)
-    return Run(words, u, order, block.payload.combine_chunks(), newest, span)
+    return Run(words, u, order, block.payload.combine_chunks(), newest, _span(words, layout))
 
 
-def _near(words: Words, layout: Layout) -> bool:
-    """Tell whether no difference of the interval's ends can wrap."""
-    assert layout.until is not None and layout.key is not None
-    ends = (
-        [int(words[c].min()) for c in (layout.until, layout.key)],
-        [int(words[c].max()) for c in (layout.until, layout.key)],
-    )
-    return max(ends[1]) - min(ends[0]) < 1 << 62
+def _span(words: Words, layout: Layout) -> int:
+    """Return the longest stored interval, or a bound on it when the difference of two ends could wrap."""
+    if layout.until is None or layout.key is None:
+        return 0
+    ends, begins = words[layout.until], words[layout.key]
+    widest = int(ends.max()) - int(begins.min())
+    wraps = widest > WORD_MAX or int(ends.min()) - int(begins.max()) < WORD_MIN
+    return max(0, widest if wraps else int((ends - begins).max()))
 
 
 def merge_runs(runs: Sequence[Run], layout: Layout, expiry: int | None, before: int) -> Run | None:
@@ -70,7 +61,7 @@ def _weave(runs: Sequence[Run], layout: Layout, words: Words, u: U32, row: Rows)
     cuts = np.cumsum([0, *(len(run) for run in runs)])
     offsets = np.cumsum([0, *(run.payload.num_rows for run in runs)])
     n = int(cuts[-1])
-    target = np.arange(n)
+    target = np.empty(n, np.int64) if layout.columns else np.arange(n)
     if layout.columns:
         keys = [np.concatenate([run.words[c] for run in runs]) for c in layout.columns]
         invert(merged_order(keys, cuts[:-1].tolist()), target)

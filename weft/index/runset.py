@@ -43,8 +43,8 @@ class RunSet(ABC):
     expiry
         The word column that `expire` speaks of; None if rows never expire.
     merge_ratio
-        Younger runs join the oldest one when they hold this share of its rows (002-10; 002-27: 1 is best when searches
-        weigh more than memory).
+        Younger runs join the oldest one when they hold this share of its rows (002-10). 002-27 finds 1 best; a
+        little more lets the oldest run of a sliding window expire as a whole instead of being merged.
     fanout
         How many runs of one tier make one of the next.
     small

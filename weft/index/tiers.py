@@ -1,8 +1,8 @@
 """Which runs to merge: PIM-Tree's rule over a few tiers.
 
 The oldest run is the paper's T_S, all younger ones are its T_I (002-10). T_I is merged into T_S when it reaches
-`ratio` of it; expired rows go in that merge, and with a ratio of 1 and a sliding window all of T_S has expired by then
-and is dropped without being read. Inside T_I runs form tiers of geometric size, so that a probe sees few runs and a
+`ratio` of it; expired rows go in that merge. With a ratio a little above 1 and a sliding window all of T_S has expired
+by then and is dropped without being read. Inside T_I runs form tiers of geometric size, so that a probe sees few runs and a
 row moves a few times; runs too small to matter are merged at once.
 
 The decision is a function of the sizes alone: replaying a batch decides alike.

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -23,7 +22,7 @@ from weft.spark.analyze import Analyzed, analyze
 from weft.spark.functions import JoinTask, RouteTask, Where
 from weft.spark.inputs import SideInput, check_time_columns, self_inputs, side_input
 from weft.spark.sampling import sampled_plan
-from weft.spec import JoinSpec, Window, build_spec
+from weft.spec import JoinSpec, Window, build_spec, unbounded
 from weft.state import open_folder
 from weft.types import SIDES, Side
 
@@ -110,7 +109,7 @@ class Built:
         output = StructType([*self.sides["left"].payload.fields, *self.sides["right"].payload.fields])
         if self._both_ways:
             output = StructType([*output.fields, StructField("swapped", BooleanType())])
-        task = JoinTask(job, self.where, _named(to_arrow_schema(output)), plan)
+        task = JoinTask(job, self.where, to_arrow_schema(output), plan)
         joined = routed.repartitionById(self.tasks, F.col("task")).mapInArrow(task, output)
         return self._project(joined)
 
@@ -159,10 +158,6 @@ def _struct(prefix: str, names: tuple[str, ...], alias: str) -> Column:
     return F.struct(*fields).alias(alias) if fields else F.struct(F.lit(None).alias("nothing")).alias(alias)
 
 
-def _named(schema: pa.Schema) -> pa.Schema:
-    return schema
-
-
 def _build(
     left: DataFrame, right: DataFrame, on: str | Column, window: Window | None, scheme: str | Scheme, index: str,
     tasks: int | None, select: Sequence[str | Column] | None, suffix: str, state: str | None,
@@ -186,16 +181,15 @@ def _build(
             "There are: within, last, tumbling, tumbling_rows, unbounded.",
             "write window=weft.within('10 seconds', on='ts'), or weft.unbounded() to keep everything.",
         )
-    window = window if window is not None else _everything()
+    window = window if window is not None else unbounded()
     if not isinstance(window, Window):
         raise SpecError.of(f"window= is {window!r}.", "Windows are: within, last, tumbling, tumbling_rows, unbounded.", "write window=weft.within('10 seconds', on='ts').")
     number = _tasks(spark, tasks)
     analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
     check_time_columns(window, analyzed.frames)
-    schemas = [",".join(f"{f.name} {f.dataType.simpleString()}" for f in frame.schema) for frame in (left, right)]
     spec = build_spec(
-        analyzed.condition, window, left_schema=_shown(analyzed, "left", schemas[0]),
-        right_schema=_shown(analyzed, "right", schemas[1]), self_join=aliases == ("a", "b"), unordered=unordered,
+        analyzed.condition, window, left_schema=_shown(analyzed, "left"),
+        right_schema=_shown(analyzed, "right"), self_join=aliases == ("a", "b"), unordered=unordered,
     )  # fmt: skip
     choice = choose(spec, number, scheme, index)
     sides = self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
@@ -203,17 +197,11 @@ def _build(
     return Built(analyzed, spec, choice, number, sides, where)
 
 
-def _shown(analyzed: Analyzed, side: Side, schema: str) -> str:
+def _shown(analyzed: Analyzed, side: Side) -> str:
     """Return the columns that are kept, with their types: what the segments hold."""
     kept = analyzed.payload[side]
     frame = analyzed.frames[side]
     return ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in kept)
-
-
-def _everything() -> Window:
-    from weft.spec import unbounded
-
-    return unbounded()
 
 
 def _tasks(spark: SparkSession, tasks: int | None) -> int:
@@ -232,6 +220,9 @@ def _where(spark: SparkSession, state: str | None) -> Where:
             "Weft keeps the rows that may still find partners there, one folder per query.",
             "give state='file:///var/weft', or set the conf spark.weft.state.",
         )
-    open_folder(path).check_writable()
+    folder = open_folder(path)
+    folder.check_writable()
+    if folder.local:  # executors may have another working directory
+        path = folder.path
     retain = int(spark.conf.get("spark.sql.streaming.minBatchesToRetain", "100") or 100)
     return Where(path, retain)

@@ -19,7 +19,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from weft import errors
 from weft.control import Explanation, explain_join
@@ -172,7 +172,7 @@ def follow(query: StreamingQuery, stop: Callable[[int], bool], poll: float = 0.2
     while True:
         active = query.isActive
         for progress in query.recentProgress:
-            data = progress if isinstance(progress, dict) else json.loads(progress.json)
+            data: dict[str, Any] = json.loads(progress.json)
             if int(data["batchId"]) > seen and "addBatch" in data.get("durationMs", {}):
                 seen = int(data["batchId"])
                 read += int(data["numInputRows"])

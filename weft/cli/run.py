@@ -1,0 +1,140 @@
+"""`weft run` and `weft explain`: a checked job, a session, the query, its progress, a summary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+from weft.cli.job import Job, SourcePart, load_job
+from weft.cli.live import Screen, summary_table
+from weft.cli.output import err, log_file, on_stop, out, print_json
+from weft.errors import WeftError
+from weft.observe import BatchReport, Summary, disk_use, read_batch
+from weft.state import open_folder
+
+if TYPE_CHECKING:
+    from weft.spark.join import Built
+
+__all__ = ["explain_job", "run_job", "watch"]
+
+
+def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> int:
+    """Run a job file to its end, or until it is stopped."""
+    job = load_job(path)
+    if check:
+        return _checked(job, as_json)
+    from weft.spark.run import belongs, quiet_session, start
+
+    log = log_file("run")
+    console = err()
+    try:
+        with console.status("starting Spark ...") if not as_json else _nothing():
+            spark = quiet_session(
+                f"weft {path.name}", master=master or job.master, state=job.state, conf=job.conf, log=log
+            )
+            built = _built(spark, job, job.state)
+            origin = belongs(job.checkpoint, job.state, built.spec)
+        if not as_json:
+            console.print(Text(f"{path.name}: {origin}"), soft_wrap=True)
+        query = start(
+            built, format=job.sink.format, options=job.sink.options, mode=job.sink.mode,
+            partition_by=job.sink.partition_by, checkpoint=job.checkpoint, trigger=job.trigger, name=path.stem,
+        )  # fmt: skip
+        title = f"{job.on}   {job.window}"
+        with Screen(title, as_json=as_json, one_stream=job.right is None) as screen:
+            summary = watch(query, job.state, screen)
+    except WeftError:
+        if not as_json:
+            console.print(Text(f"Spark's log: {log}", style="dim"), soft_wrap=True)
+        raise
+    _finish(summary, job, str(query.id), as_json)
+    spark.stop()
+    return 0
+
+
+def watch(query: Any, state: str, screen: Screen, enough: int | None = None, note: str = "") -> Summary:
+    """Show a query's batches until it ends, is stopped by Ctrl-C, or has read `enough` rows."""
+    from weft.spark.run import follow
+
+    folder = open_folder(state) / str(query.id)
+    with on_stop() as stopped:
+        screen.say(note or "Ctrl-C stops the query; the same command goes on from there")
+
+        def stop(read: int) -> bool:
+            if stopped():
+                screen.say("stopping ...")
+            return stopped() or (enough is not None and read >= enough)
+
+        for progress in follow(query, stop):
+            metrics = read_batch(folder, progress.batch)
+            screen.add(BatchReport.of(progress.batch, progress.seconds, progress.read, metrics, progress.pairs))
+    screen.summary.state_files, screen.summary.state_bytes = disk_use(folder)
+    return screen.summary
+
+
+def _finish(summary: Summary, job: Job, query: str, as_json: bool) -> None:
+    if as_json:
+        print_json({"summary": summary.to_dict(), "query": query, "state": job.state}, indent=None)
+        return
+    console = out()
+    console.print()
+    table = summary_table(summary, one_stream=job.right is None)
+    if job.sink.options.get("path"):
+        table.add_row("written to", job.sink.options["path"])
+    table.add_row("look inside", f"weft state show {job.state}/{query[:8]}")
+    console.print(table)
+
+
+def _checked(job: Job, as_json: bool) -> int:
+    if as_json:
+        print_json({"job": str(job.path), "ok": True})
+    else:
+        out().print(Text(f"{job.path} is sound as far as can be seen without Spark.", style="green"))
+    return 0
+
+
+def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
+    """Explain a job's join; Spark only analyzes, nothing is read or written."""
+    job = load_job(path)
+    from weft.spark.run import explained_join, quiet_session
+
+    with err().status("starting Spark to analyze the condition ...") if not as_json else _nothing():
+        spark = quiet_session("weft explain", master=master or job.master, state=None, conf=job.conf, log=log_file("explain"))
+        explanation = explained_join(_built(spark, job, None))
+    if as_json:
+        print_json(explanation.to_dict())
+    else:
+        table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+        table.add_column(style="cyan", no_wrap=True)
+        table.add_column()
+        for name, text in explanation.parts:
+            table.add_row(name, Text(text))
+        out().print(table, soft_wrap=False)
+    spark.stop()
+    return 0
+
+
+def _built(spark: Any, job: Job, state: str | None) -> Built:
+    from weft.spark.run import joined, read_stream
+
+    left = read_stream(spark, _stream(job.left), "left" if job.right else "stream")
+    right = read_stream(spark, _stream(job.right), "right") if job.right else None
+    return joined(
+        left, right, on=job.on, window=job.window, scheme=job.scheme, index=job.index, tasks=job.tasks,
+        select=job.select, suffix=job.suffix, state=state, unordered=job.unordered,
+    )  # fmt: skip
+
+
+def _stream(part: SourcePart) -> Any:
+    from weft.spark.run import Stream
+
+    return Stream(part.format, part.options, part.schema, part.where, part.select)
+
+
+def _nothing() -> Any:
+    from contextlib import nullcontext
+
+    return nullcontext()

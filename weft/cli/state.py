@@ -1,0 +1,121 @@
+"""`weft state ls` and `weft state show`: what is in the state folder, for a person and as JSON."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from weft.cli.output import out, print_json, size
+from weft.observe import QueryView, inspect_query, list_queries
+from weft.types import SIDES
+
+__all__ = ["list_state", "show_state"]
+
+
+def list_state(path: str, *, as_json: bool) -> int:
+    """List the queries under a state path."""
+    lines = list_queries(path)
+    if as_json:
+        print_json([line.to_dict() for line in lines])
+        return 0
+    console = out()
+    if not lines:
+        console.print(f"No query has state under {path}.")
+        return 0
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="cyan")
+    for name in ("query", "last batch", "tasks", "rows", "on disk", "scheme"):
+        table.add_column(name, justify="left" if name in ("query", "scheme") else "right", no_wrap=True)
+    table.add_column("join", overflow="fold")
+    for line in lines:
+        join = Text(line.condition or "?", style="bold")
+        join.append(f"\n{line.window}", style="dim")
+        if line.trouble:
+            join.append(f"\n{line.trouble}", style="red")
+        batch = "none" if line.batch is None else str(line.batch)
+        table.add_row(line.query, batch, str(line.tasks), f"{line.rows:,}", size(line.bytes), line.scheme, join)
+    console.print(table, soft_wrap=False)
+    return 0
+
+
+def show_state(path: str, *, batch: int | None, verify: bool, as_json: bool) -> int:
+    """Show one query; 1 if something is damaged."""
+    view = inspect_query(path, batch, verify=verify)
+    if as_json:
+        print_json(view.to_dict())
+    else:
+        _show(out(), view)
+    return 1 if view.damage else 0
+
+
+def _show(console: Console, view: QueryView) -> None:
+    facts = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
+    facts.add_column(style="cyan", no_wrap=True)
+    facts.add_column(overflow="fold")
+    for name, text in _facts(view):
+        facts.add_row(name, text if isinstance(text, Text) else Text(text))
+    console.print(facts, soft_wrap=False)
+    if view.tasks:
+        console.print()
+        console.print(_tasks(view), soft_wrap=False)
+    if view.damage:
+        console.print()
+        console.print(Text("Damaged", style="bold red"))
+        for damage in view.damage:
+            console.print(Text.assemble("  ", (damage.file, "bold"), f": {damage.why}"), soft_wrap=True)
+    if view.foreign:
+        console.print()
+        console.print(Text(f"Not Weft's, or left over from an interrupted write: {', '.join(view.foreign)}", style="yellow"))
+
+
+def _facts(view: QueryView) -> list[tuple[str, str | Text]]:
+    facts: list[tuple[str, str | Text]] = [
+        ("query", view.query), ("join", Text(view.condition or "unknown: spec.json cannot be read", style="bold")),
+        ("window", view.window), *((f"{side} keeps", view.schemas[side]) for side in SIDES if view.schemas[side]),
+        ("plan", _plan(view)), ("last good", _health(view)),
+    ]  # fmt: skip
+    if view.unfinished:
+        facts.append(("unfinished", Text(f"{view.unfinished}: still running, or interrupted and replayed at the next start")))
+    if view.clock is not None:
+        count = view.clock.count
+        facts.append(("rows so far", f"{count['left']:,} left, {count['right']:,} right"))
+        if view.clock.newest["left"] or view.clock.newest["right"]:
+            newest = ", ".join(f"{side} {view.clock.newest[side] or 'none'}" for side in SIDES)
+            facts.append(("newest", newest))
+        if view.clock.watermark:
+            facts.append(("watermark", f"{view.clock.watermark}; what is older is late"))
+    late = f"{view.late_kept['left']:,} left, {view.late_kept['right']:,} right in the batches kept"
+    facts += [("late", late), ("on disk", f"{size(view.bytes)} in {view.files:,} files under {view.path}")]
+    return facts
+
+
+def _plan(view: QueryView) -> str:
+    scheme = view.plan.get("scheme", "unknown")
+    shape = f", {view.plan['rows']} x {view.plan['columns']}" if scheme == "matrix" else ""
+    return f"{scheme}{shape}, {view.plan.get('tasks', '?')} tasks" + (f": {view.reason}" if view.reason else "")
+
+
+def _health(view: QueryView) -> Text:
+    how = "files and checksums verified" if view.verified else "sizes compared; --verify reads them too"
+    if view.last_good is None:
+        return Text("no batch: the query cannot go on from this state", style="bold red")
+    if view.last_good == view.last_batch:
+        return Text(f"batch {view.last_good}, the last one there is ({how})", style="green")
+    style = "yellow" if view.unfinished and not view.damage else "bold red"
+    return Text(f"batch {view.last_good}, of {view.last_batch} ({how})", style=style)
+
+
+def _tasks(view: QueryView) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="cyan", title_justify="left")
+    table.title = f"after batch {view.batch}, imbalance {view.imbalance:.2f}"
+    for name in ("task", "left rows", "right rows", "segments", "bytes", "late left", "late right"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("versions kept", no_wrap=True)
+    for task in view.tasks:
+        kept = f"{task.versions[0]} to {task.versions[-1]}" if task.versions else "none"
+        table.add_row(
+            str(task.task), f"{task.rows['left']:,}", f"{task.rows['right']:,}",
+            f"{task.segments['left']} + {task.segments['right']}", size(task.bytes), f"{task.late['left']:,}",
+            f"{task.late['right']:,}", kept,
+        )  # fmt: skip
+    return table
