@@ -7,7 +7,8 @@ SQL: NULL (None) never matches, NaN equals NaN and is the greatest number, -0.0 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from typing import Any, Literal, NamedTuple
@@ -145,8 +146,8 @@ def _near(window: Window, one: Tuple, two: Tuple, streams: dict[Side, list[Tuple
     if isinstance(window, TumblingRows):
         return one.before // window.n == two.before // window.n
     if isinstance(window, Last):
-        earlier, later, stream = (one, two, "left") if one.place < two.place else (two, one, "right")
-        came = sum(t.place < later.place for t in streams["left" if stream == "left" else "right"])
+        earlier, later, stream = (one, two, streams["left"]) if one.place < two.place else (two, one, streams["right"])
+        came = bisect_left(stream, later.place, key=lambda item: item.place)  # how many of the earlier one's stream
         return earlier.before >= came - window.n
     if one.stamp is None or two.stamp is None:
         return False
@@ -196,10 +197,3 @@ def _stamp(value: Any) -> int | None:
     assert isinstance(value, date)
     return (value - date(1970, 1, 1)) // timedelta(microseconds=1)
 
-
-def slices(rows: Sequence[Row], sizes: Sequence[int]) -> Iterator[Sequence[Row]]:
-    """Cut rows into consecutive parts of these sizes."""
-    start = 0
-    for size in sizes:
-        yield rows[start : start + size]
-        start += size

@@ -26,7 +26,7 @@ __all__ = [
 
 __version__ = "0.1.0"
 
-_LAZY = {name: "weft.spark" for name in ("explain", "join", "self_join", "session")}
+_LAZY = dict.fromkeys(("explain", "join", "self_join", "session"), "weft.spark")
 
 
 def __getattr__(name: str) -> Any:

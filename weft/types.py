@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["SIDES", "WORD_MAX", "WORD_MIN", "Block", "Bools", "Rows", "Side", "Task", "U32", "Words", "other"]
+__all__ = ["SIDES", "U32", "WORD_MAX", "WORD_MIN", "Block", "Bools", "Rows", "Side", "Task", "Words", "other"]
 
 Side: TypeAlias = Literal["left", "right"]
 """Which of the two streams. The right side comes first within a batch."""

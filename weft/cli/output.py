@@ -67,7 +67,7 @@ def _mistakes(console: Console, error: JobMistakes) -> None:
         console.print(Text.assemble(f"  {place:<9}", (mistake.key, "bold cyan")))
         console.print(Padding(Text(mistake.what), (0, 0, 0, 11)))
         if mistake.right:
-            console.print(Padding(Text.assemble(("try ", "green"), mistake.right), (0, 0, 0, 11)))
+            console.print(Padding(Text.assemble(("→ ", "bold green"), mistake.right), (0, 0, 0, 11)))
 
 
 def _as_data(error: WeftError) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +56,8 @@ def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> in
     return 0
 
 
-def watch(query: Any, state: str, screen: Screen, enough: int | None = None, note: str = "") -> Summary:
-    """Show a query's batches until it ends, is stopped by Ctrl-C, or has read `enough` rows."""
+def watch(query: Any, state: str, screen: Screen, enough: Callable[[int], bool] = lambda _: False, note: str = "") -> Summary:
+    """Show a query's batches until it ends, is stopped by Ctrl-C, or says `enough` to the rows it has read."""
     from weft.spark.run import follow
 
     folder = open_folder(state) / str(query.id)
@@ -66,7 +67,7 @@ def watch(query: Any, state: str, screen: Screen, enough: int | None = None, not
         def stop(read: int) -> bool:
             if stopped():
                 screen.say("stopping ...")
-            return stopped() or (enough is not None and read >= enough)
+            return stopped() or enough(read)
 
         for progress in follow(query, stop):
             metrics = read_batch(folder, progress.batch)

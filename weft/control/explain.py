@@ -31,7 +31,10 @@ class Explanation:
         return str(self)
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th style='text-align:left'>{html.escape(n)}</th><td style='text-align:left'>{html.escape(t)}</td></tr>" for n, t in self.parts)
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{html.escape(n)}</th><td style='text-align:left'>{html.escape(t)}</td></tr>"
+            for n, t in self.parts
+        )
         return f"<table>{rows}</table>"
 
     def to_dict(self) -> dict[str, str]:
@@ -85,7 +88,12 @@ def _name(spec: JoinSpec, side: str, column: int) -> str:
     part = spec.left if side == "left" else spec.right
     if column < len(part.keys):
         return part.keys[column].text
-    names: dict[Any, str] = {part.time: "time", part.bucket: "window number", part.mix: "all equal keys", part.seq: "row number"}
+    names: dict[Any, str] = {
+        part.time: "time",
+        part.bucket: "window number",
+        part.mix: "all equal keys",
+        part.seq: "row number",
+    }
     return f"{side} {names.get(column, 'tuple number')}"
 
 
@@ -106,10 +114,8 @@ def _access(spec: JoinSpec) -> str:
     parts = []
     if access.equal is not None:
         parts.append(f"equality of {_name(spec, 'left', access.equal[0])} and {_name(spec, 'right', access.equal[1])}")
-    for term in (access.within, access.until):
-        if term is not None:
-            parts.append(_term(spec, term))
-    return ", then ".join(parts[:1] + [" and ".join(parts[1:])] if len(parts) > 1 else parts) or "none: every stored row is looked at"
+    ranges = " and ".join(_term(spec, term) for term in (access.within, access.until) if term is not None)
+    return ", then ".join([*parts, *([ranges] if ranges else [])]) or "none: every stored row is looked at"
 
 
 def _checked(spec: JoinSpec) -> str:
@@ -126,7 +132,8 @@ def _state(spec: JoinSpec) -> str:
         if window.delay is None:
             return "grows without end: nothing is ever late. Give the window delay= to bound it"
         show = show_duration if window.unit == "time" else str
-        return f"left rows of the last {show(window.after + window.delay)}, right rows of the last {show(window.before + window.delay)}, behind the slower side"
+        left, right = show(window.after + window.delay), show(window.before + window.delay)
+        return f"left rows of the last {left}, right rows of the last {right}, behind the slower side"
     if isinstance(window, Tumbling):
         if window.delay is None:
             return "grows without end: nothing is ever late. Give the window delay= to bound it"

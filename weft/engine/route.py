@@ -16,7 +16,7 @@ from weft.engine.clock import Header
 from weft.kernels import draws, mix_words, order_of, words_of
 from weft.routing import Plan
 from weft.spec import JoinSpec, Key, Tumbling
-from weft.types import WORD_MIN, Block, Bools, Side, Words
+from weft.types import U32, WORD_MIN, Block, Bools, Side, Words
 
 __all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Router"]
 
@@ -110,7 +110,9 @@ class Router:
             return Block(_stack(columns, rows), u, payload), alive
         return self._ordered(table, columns, u, payload, alive)
 
-    def _ordered(self, table: pa.Table, columns: list[Words], u: np.ndarray[tuple[int], np.dtype[np.uint32]], payload: pa.Table, alive: Bools) -> tuple[Block, Bools]:  # fmt: skip
+    def _ordered(
+        self, table: pa.Table, columns: list[Words], u: U32, payload: pa.Table, alive: Bools
+    ) -> tuple[Block, Bools]:
         """Bring the partition into the window's order; `seq` and `opp` carry order word and position to the task."""
         rows = table.num_rows
         position = np.arange(rows, dtype=np.int64)

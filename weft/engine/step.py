@@ -124,5 +124,3 @@ def _sample(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[int, ...
     stride = max(1, -(-total // SAMPLE))
     picked: list[Words] = [run.words[column][stride // 2 :: stride] for run in runs]
     return tuple(int(word) for word in np.concatenate(picked)[:SAMPLE])
-
-

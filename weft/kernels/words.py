@@ -8,6 +8,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -63,13 +65,13 @@ def _value_words(array: pa.Array) -> Words:
     )
 
 
-def _numbers(array: pa.Array, dtype: object) -> NDArray[np.generic]:
+def _numbers(array: pa.Array, dtype: Any) -> NDArray[Any]:
     """View the value buffer; what stands under a NULL is whatever is there, callers mask it."""
     buffer = array.buffers()[1]
     if buffer is None or len(array) == 0:
-        return np.zeros(len(array), dtype)  # type: ignore[call-overload]
-    width = np.dtype(dtype).itemsize  # type: ignore[call-overload]
-    return np.frombuffer(buffer, dtype, len(array), array.offset * width)  # type: ignore[call-overload, no-any-return]
+        return np.zeros(len(array), dtype)
+    width = np.dtype(dtype).itemsize
+    return np.frombuffer(buffer, dtype, len(array), array.offset * width)
 
 
 def _decimal_halves(array: pa.Array) -> Words:

@@ -29,10 +29,7 @@ class Join:
         index: str = "auto", tasks: int = 1, select: Sequence[str] | None = None, suffix: str = "_right",
         state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"), unordered: bool = False,
     ) -> None:  # fmt: skip
-        if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
-            raise SpecError.of(
-                f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one."
-            )
+        _check_count("tasks", "join tasks", tasks)
         window = window if window is not None else unbounded()
         self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
         self.schemas = {"left": left, "right": right}
@@ -174,13 +171,16 @@ def _check_table(side: str, table: object) -> None:
         )
 
 
-def _starts(batch: int | None, *rows: int) -> Iterator[int]:
-    if batch is not None and (isinstance(batch, bool) or batch < 1):
+def _check_count(name: str, what: str, number: object) -> None:
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise SpecError.of(
-            f"batch={batch!r}.",
-            "It is the number of rows per side and batch, at least 1.",
-            "leave it out to join at once.",
+            f"{name}={number!r}.", f"It is the number of {what}, at least 1.", "leave it out for the default."
         )
+
+
+def _starts(batch: int | None, *rows: int) -> Iterator[int]:
+    if batch is not None:
+        _check_count("batch", "rows per side and batch", batch)
     yield from range(0, max(1, *rows), batch or max(1, *rows))
 
 

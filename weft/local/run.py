@@ -44,8 +44,8 @@ class LocalRun:
                     router = Router(self.job.spec, role, source.inputs, plan, self.batch, partition)
                     for delivery in router.route(source.prepare(table)):
                         shipments[delivery.task].append(Shipment(role, partition, 0, delivery=delivery))
-                    for task in shipments:
-                        shipments[task].append(Shipment(role, partition, -1, header=router.header()))
+                    for inbox in shipments.values():
+                        inbox.append(Shipment(role, partition, -1, header=router.header()))
                 partition += 1
         return shipments
 

@@ -35,14 +35,10 @@ class Source:
         """Return the engine's input for rows of this side."""
         part = self.spec.side(self.side)
         arrays = list(table.columns)
-        tables = (
-            {alias: table for alias in self.analyzed.aliases}
-            if self.spec.self_join
-            else {self.analyzed.alias(self.side): table}
-        )
+        aliases = self.analyzed.aliases if self.spec.self_join else (self.analyzed.alias(self.side),)
+        tables = dict.fromkeys(aliases, table)
         keep = None if self.only is None else self.only.evaluate(tables)
-        for key in part.keys:
-            arrays.append(self._key(key.text, tables, table.num_rows, keep))
+        arrays += [self._key(key.text, tables, table.num_rows, keep) for key in part.keys]
         if self.time is not None:
             column = table.column(self.time)
             arrays.append(column.cast(pa.timestamp("us")) if pa.types.is_date(column.type) else column)

@@ -63,7 +63,8 @@ class Plan:
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Self:
         """Make the plan from its JSON data, lists back to tuples."""
-        return cls(**{name: tuple(value) if isinstance(value, list) else value for name, value in data.items()})
+        fields: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in data.items()}
+        return cls(**fields)
 
 
 def plan_from_json(data: dict[str, Any]) -> Plan:
@@ -71,7 +72,11 @@ def plan_from_json(data: dict[str, Any]) -> Plan:
     rest = dict(data)
     scheme = rest.pop("scheme", None)
     if scheme not in PLANS:
-        raise StateError.of(f"A plan names the scheme {scheme!r}.", f"Known: {', '.join(sorted(PLANS))}.", "use the Weft version that wrote it.")
+        raise StateError.of(
+            f"A plan names the scheme {scheme!r}.",
+            f"Known: {', '.join(sorted(PLANS))}.",
+            "use the Weft version that wrote it.",
+        )
     return PLANS[scheme].of_json(rest)
 
 

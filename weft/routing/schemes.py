@@ -155,7 +155,7 @@ class Range:
         fresh = RangePlan.over(spec.access, plan.tasks, bounds)
         if not isinstance(plan, RangePlan):
             return fresh, "first boundaries from samples"
-        now, then = _imbalance(plan, spec, stats), _imbalance(fresh, spec, stats)
+        now, then = _imbalance(plan, stats), _imbalance(fresh, stats)
         if now > self.imbalance and then < 0.8 * now:
             return fresh, f"fullest task at {now:.1f} times the mean, {then:.1f} with new boundaries"
         return plan, ""
@@ -173,7 +173,9 @@ def _quantiles(stats: list[TaskStats], tasks: int) -> tuple[int, ...]:
     return tuple(int(cut) for cut in cuts[cuts > values.min()])
 
 
-def _weighted(stats: list[TaskStats]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.float64]]]:
+def _weighted(
+    stats: list[TaskStats],
+) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.float64]]]:
     values: list[int] = []
     weights: list[float] = []
     for task in stats:
@@ -184,7 +186,7 @@ def _weighted(stats: list[TaskStats]) -> tuple[np.ndarray[Any, np.dtype[np.int64
     return np.array(values, np.int64), np.array(weights, np.float64)
 
 
-def _imbalance(plan: RangePlan, spec: JoinSpec, stats: list[TaskStats]) -> float:
+def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
     values, weights = _weighted(stats)
     owner = np.searchsorted(np.array(plan.bounds, np.int64), values, side="right")
     share = np.bincount(owner, weights, plan.tasks)
@@ -208,5 +210,3 @@ def scheme_named(scheme: str | Scheme) -> Scheme:
     if not isinstance(scheme, Scheme):
         raise UnknownName.among("scheme", scheme, [*SCHEMES, "auto"])
     return scheme
-
-

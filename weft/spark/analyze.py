@@ -71,9 +71,17 @@ def analyze(
     spark = left.sparkSession
     one, two = left.alias(aliases[0]), right.alias(aliases[1])
     if not isinstance(on, (str, Column)):
-        raise SpecError.of(f"on= is a {type(on).__name__}.", "It is SQL text or a PySpark Column.", f"write on='{aliases[0]}.x > {aliases[1]}.x'.")
+        raise SpecError.of(
+            f"on= is a {type(on).__name__}.",
+            "It is SQL text or a PySpark Column.",
+            f"write on='{aliases[0]}.x > {aliases[1]}.x'.",
+        )
     if isinstance(on, str) and not on.strip():
-        raise SpecError.of("on= is empty.", "It is the condition that relates both sides.", f"write on='{aliases[0]}.x > {aliases[1]}.x'.")
+        raise SpecError.of(
+            "on= is empty.",
+            "It is the condition that relates both sides.",
+            f"write on='{aliases[0]}.x > {aliases[1]}.x'.",
+        )
     try:
         joined = one.join(two, F.expr(on) if isinstance(on, str) else on, "inner")
         plan: Any = joined._jdf.queryExecution().analyzed()
@@ -125,14 +133,18 @@ def analyze(
     return Analyzed(spark, frames, condition, tuple(served), _all(spark, residual), sides, outputs[0], payload)  # type: ignore[arg-type]
 
 
-def _one_frame(spark: SparkSession, plan: Any, served: list[Served], only: list[Node]) -> tuple[list[Served], list[Node]]:
+def _one_frame(
+    spark: SparkSession, plan: Any, served: list[Served], only: list[Node]
+) -> tuple[list[Served], list[Node]]:
     """Read the right role's expressions over the left role's columns: a self join has one frame, read once."""
     twins = {
         int(two.exprId().id()): one for one, two in zip(_outputs(plan.left()), _outputs(plan.right()), strict=True)
     }
 
     def turned(node: Node) -> Node:
-        return rebuilt(spark, node, lambda n: twins.get(int(n.exprId().id())) if kind(n) == "AttributeReference" else None)
+        return rebuilt(
+            spark, node, lambda n: twins.get(int(n.exprId().id())) if kind(n) == "AttributeReference" else None
+        )
 
     moved = []
     for item in served:
@@ -181,7 +193,11 @@ def _select(
     except (AnalysisException, ParseException) as error:
         raise explain_analysis(error, ", ".join(map(str, select)), joined, joined, aliases, what="select=") from None
     if kind(chosen) != "Project":
-        raise SpecError.of("select= holds an aggregate or a window function.", "It may hold columns and expressions of one pair.", "aggregate the joined stream afterwards.")
+        raise SpecError.of(
+            "select= holds an aggregate or a window function.",
+            "It may hold columns and expressions of one pair.",
+            "aggregate the joined stream afterwards.",
+        )
     named = chosen.projectList()
     nodes = [named.apply(number) for number in range(named.size())]
     _no_collision([str(node.name()) for node in nodes], "name the columns apart in select=, such as 'r.id AS rid'.")
@@ -209,7 +225,11 @@ def _no_collision(names: list[str], hint: str) -> None:
     lower = [name.lower() for name in names]
     twice = sorted({name for name in names if lower.count(name.lower()) > 1})
     if twice:
-        raise SpecError.of(f"The result would have two columns named {', '.join(map(repr, twice))}.", f"Its columns: {', '.join(names)}.", hint)
+        raise SpecError.of(
+            f"The result would have two columns named {', '.join(map(repr, twice))}.",
+            f"Its columns: {', '.join(names)}.",
+            hint,
+        )
 
 
 def _unrelated(text: str, only: dict[str, list[Node]], aliases: tuple[str, str]) -> SpecError:
@@ -220,6 +240,8 @@ def _unrelated(text: str, only: dict[str, list[Node]], aliases: tuple[str, str])
         what = f"The condition {text} says nothing about the {missing} side."
     else:
         what = f"The condition {text} has no comparison between the sides."
-    return SpecError.of(what, f"A join condition relates a column of {one} with one of {two}.", f"write {one}.x < {two}.x, or filter each side with .where() and join on what relates them.")
-
-
+    return SpecError.of(
+        what,
+        f"A join condition relates a column of {one} with one of {two}.",
+        f"write {one}.x < {two}.x, or filter each side with .where() and join on what relates them.",
+    )

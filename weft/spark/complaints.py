@@ -13,7 +13,12 @@ __all__ = ["explain_analysis"]
 
 
 def explain_analysis(
-    error: PySparkException, on: str | Column, left: DataFrame, right: DataFrame, aliases: tuple[str, str], what: str = "on="
+    error: PySparkException,
+    on: str | Column,
+    left: DataFrame,
+    right: DataFrame,
+    aliases: tuple[str, str],
+    what: str = "on=",
 ) -> SpecError:
     """Return the error to raise instead of Spark's."""
     condition = str(error.getCondition() or "")
@@ -23,29 +28,55 @@ def explain_analysis(
     if condition.startswith("PARSE"):
         first = str(error).splitlines()[0].split("SQLSTATE")[0].strip()
         near = facts.get("error", "")
-        return SpecError.of(f"{what} does not parse: {first or near}", f"Given: {_text(on)}", f"write a SQL condition such as '{one}.x > {two}.x AND {one}.y = {two}.y'.")
+        return SpecError.of(
+            f"{what} does not parse: {first or near}",
+            f"Given: {_text(on)}",
+            f"write a SQL condition such as '{one}.x > {two}.x AND {one}.y = {two}.y'.",
+        )
     if condition.startswith("UNRESOLVED_COLUMN") or condition == "FIELD_NOT_FOUND":
         return _unknown(facts, left, right, aliases, there_is, what)
     if condition.startswith("AMBIGUOUS_REFERENCE"):
         name = facts.get("name", "a column").strip("`")
-        return SpecError.of(f"{what} names {name!r}, which both sides have.", there_is, f"write {one}.{name} or {two}.{name}.")
+        return SpecError.of(
+            f"{what} names {name!r}, which both sides have.", there_is, f"write {one}.{name} or {two}.{name}."
+        )
     if condition.startswith("DATATYPE_MISMATCH"):
         detail = _first_sentence(error)
-        return SpecError.of(f"{what} cannot be typed: {detail}", f"Types: {_types(left, one)}; {_types(right, two)}.", "cast one of them, or compare other columns.")
+        return SpecError.of(
+            f"{what} cannot be typed: {detail}",
+            f"Types: {_types(left, one)}; {_types(right, two)}.",
+            "cast one of them, or compare other columns.",
+        )
     if condition.startswith("UNRESOLVED_ROUTINE"):
-        return SpecError.of(f"{what} calls {facts.get('routineName', 'a function')}, which Spark does not know.", f"Given: {_text(on)}", "check the spelling, or register the function with spark.udf.register.")
-    return SpecError.of(f"{what} cannot be analyzed: {_first_sentence(error)}", there_is, f"conditions are Spark SQL over {one} and {two}.")
+        return SpecError.of(
+            f"{what} calls {facts.get('routineName', 'a function')}, which Spark does not know.",
+            f"Given: {_text(on)}",
+            "check the spelling, or register the function with spark.udf.register.",
+        )
+    return SpecError.of(
+        f"{what} cannot be analyzed: {_first_sentence(error)}",
+        there_is,
+        f"conditions are Spark SQL over {one} and {two}.",
+    )
 
 
-def _unknown(facts: dict[str, str], left: DataFrame, right: DataFrame, aliases: tuple[str, str], there_is: str, what: str) -> SpecError:
+def _unknown(
+    facts: dict[str, str], left: DataFrame, right: DataFrame, aliases: tuple[str, str], there_is: str, what: str
+) -> SpecError:
     given = facts.get("objectName") or facts.get("fieldName") or "?"
     parts = [part.strip("`") for part in re.findall(r"`[^`]+`|[^.`]+", given)]
     for alias, frame, side in ((aliases[0], left, "left"), (aliases[1], right, "right")):
         if len(parts) > 1 and parts[0].lower() == alias:
             return UnknownColumn.on_side(side, ".".join(parts[1:]), frame.columns)
     if len(parts) > 1:
-        return UnknownColumn.of(f"{what} uses the alias {parts[0]!r}, which there is not.", there_is, f"write {aliases[0]}.{parts[-1]} for the left or {aliases[1]}.{parts[-1]} for the right side.")
-    return UnknownColumn.of(f"Neither side has a column {parts[0]!r}.", there_is, "conditions use the column names from before the join.")
+        return UnknownColumn.of(
+            f"{what} uses the alias {parts[0]!r}, which there is not.",
+            there_is,
+            f"write {aliases[0]}.{parts[-1]} for the left or {aliases[1]}.{parts[-1]} for the right side.",
+        )
+    return UnknownColumn.of(
+        f"Neither side has a column {parts[0]!r}.", there_is, "conditions use the column names from before the join."
+    )
 
 
 def _types(frame: DataFrame, alias: str) -> str:

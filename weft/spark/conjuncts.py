@@ -102,7 +102,9 @@ def _encoding(type_name: str, op: Op) -> Encode | None:
     return None
 
 
-def _band(spark: SparkSession, node: Node, op: Op, limit: int | float | Decimal | None, side_of: SideOf) -> list[Served]:
+def _band(
+    spark: SparkSession, node: Node, op: Op, limit: int | float | Decimal | None, side_of: SideOf
+) -> list[Served]:
     """Serve `abs(l.x - r.x) <= d` and `l.x - r.x <= d`, d constant."""
     if limit is None or op in (Op.EQ, Op.NE):
         return []
@@ -120,16 +122,16 @@ def _band(spark: SparkSession, node: Node, op: Op, limit: int | float | Decimal 
         return []
     strict = op in (Op.LT, Op.GT)
     upper = op in (Op.LT, Op.LE)
-    if absolute:
-        ends = (-limit, limit)
-    else:
-        ends = (-math.inf, limit) if upper else (limit, math.inf)
+    half = (-math.inf, limit) if upper else (limit, math.inf)
+    ends = (-limit, limit) if absolute else half
     if sides == ("right", "left"):
         first, second, ends = second, first, (-ends[1], -ends[0])
     return _typed_band(spark, difference, first, second, ends, strict)
 
 
-def _typed_band(spark: SparkSession, difference: Node, left: Node, right: Node, ends: tuple[object, object], strict: bool) -> list[Served]:  # fmt: skip
+def _typed_band(
+    spark: SparkSession, difference: Node, left: Node, right: Node, ends: tuple[object, object], strict: bool
+) -> list[Served]:
     type_name = type_of(difference)
     one, two = type_of(left), type_of(right)
     low, high = ends

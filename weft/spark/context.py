@@ -24,5 +24,6 @@ def where_am_i() -> Where:
     assert context is not None
     batch = context.getLocalProperty("streaming.sql.batchId")
     query = context.getLocalProperty("sql.streaming.queryId")
-    streaming = batch is not None and query is not None
-    return Where(int(batch) if streaming else None, query if streaming else None, context.partitionId())
+    if batch is None or query is None:
+        return Where(None, None, context.partitionId())
+    return Where(int(batch), query, context.partitionId())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -55,15 +56,14 @@ class RouteTask:
         routers = [Router(self.job.spec, s, self.inputs[s], plan, batch, here.partition) for s in self.sides]
         for piece, table in enumerate(_pieces(batches, whole=self.job.spec.counted)):
             for router in routers:
+                cut = router.route(table)
                 yield from _ship(
-                    (d.task, lambda sink, d=d: pack_delivery(sink, d, here.partition, piece)) for d in router.route(table)
+                    (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece)) for d in cut
                 )
         for router in routers:
-            header = router.header()
-            if header.rows:
-                yield from _ship(
-                    (task, lambda sink, r=router, h=header: pack_header(sink, r.side, h)) for task in range(plan.tasks)
-                )
+            write = partial(pack_header, side=router.side, header=router.header())
+            if router.position:
+                yield from _ship((task, write) for task in range(plan.tasks))
 
 
 def _pieces(batches: Iterable[pa.RecordBatch], *, whole: bool) -> Iterator[pa.Table]:
@@ -81,13 +81,13 @@ def _pieces(batches: Iterable[pa.RecordBatch], *, whole: bool) -> Iterator[pa.Ta
         yield pa.Table.from_batches(gathered).combine_chunks()
 
 
-def _ship(messages: Iterable[tuple[int, object]]) -> Iterator[pa.RecordBatch]:
+def _ship(messages: Iterable[tuple[int, Callable[[pa.BufferOutputStream], None]]]) -> Iterator[pa.RecordBatch]:
     """Write messages one behind the other into a buffer and hand it out as one binary column, without a copy each."""
     sink = pa.BufferOutputStream()
     tasks: list[int] = []
     ends = [0]
     for task, write in messages:
-        write(sink)  # type: ignore[operator]
+        write(sink)
         tasks.append(task)
         ends.append(sink.tell())
         if ends[-1] > 1 << 28:
@@ -122,8 +122,7 @@ class JoinTask:
             columns = [*pairs.left.columns, *pairs.right.columns]
             if len(columns) < len(self.output):
                 columns.append(pairs.swapped)
-            for part in pa.table(columns, schema=self.output).to_batches():
-                yield part
+            yield from pa.table(columns, schema=self.output).to_batches()
 
 
 def _bodies(batch: pa.RecordBatch) -> Iterator[pa.Buffer]:
@@ -132,5 +131,3 @@ def _bodies(batch: pa.RecordBatch) -> Iterator[pa.Buffer]:
     ends = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, column.offset * 4)
     for number in range(len(column)):
         yield data.slice(int(ends[number]), int(ends[number + 1] - ends[number]))
-
-

@@ -10,7 +10,16 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
-    ByteType, DataType, DateType, IntegerType, LongType, ShortType, StructField, StructType, TimestampNTZType, TimestampType,
+    ByteType,
+    DataType,
+    DateType,
+    IntegerType,
+    LongType,
+    ShortType,
+    StructField,
+    StructType,
+    TimestampNTZType,
+    TimestampType,
 )  # fmt: skip
 
 from weft.engine import Inputs
@@ -148,7 +157,11 @@ def _arrow(payload: StructType, names: tuple[str, ...]) -> pa.Schema:
     try:
         return to_arrow_schema(payload)
     except (PySparkException, TypeError) as error:
-        kinds = ", ".join(f"{name} {field.dataType.simpleString()}" for name, field in zip(names, payload.fields, strict=True))
+        kinds = ", ".join(
+            f"{name} {field.dataType.simpleString()}" for name, field in zip(names, payload.fields, strict=True)
+        )
         raise SpecError.of(
-            f"A column cannot travel through Arrow: {error}.", f"The columns are: {kinds}.", "cast it, or leave it out with select=."
+            f"A column cannot travel through Arrow: {error}.",
+            f"The columns are: {kinds}.",
+            "cast it, or leave it out with select=.",
         ) from None

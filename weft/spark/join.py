@@ -76,7 +76,9 @@ def self_join(
     Gives all ordered pairs of different rows that satisfy `on`; with `unordered=True` each pair of rows once, in the
     reading that satisfies `on` (with the later row as `a` if both do). The other parameters are those of `join`.
     """
-    return _build(stream, stream, on, window, scheme, index, tasks, select, suffix, state, ("a", "b"), unordered).frame()
+    return _build(
+        stream, stream, on, window, scheme, index, tasks, select, suffix, state, ("a", "b"), unordered
+    ).frame()
 
 
 def explain(
@@ -85,7 +87,20 @@ def explain(
 ) -> Explanation:  # fmt: skip
     """Tell how a join would run: scheme, index, replication, bound of the state. Without `right`, of a self join."""
     aliases = ("l", "r") if right is not None else ("a", "b")
-    built = _build(left, left if right is None else right, on, window, scheme, index, tasks, None, "_right", None, aliases, explaining=True)
+    built = _build(
+        left,
+        left if right is None else right,
+        on,
+        window,
+        scheme,
+        index,
+        tasks,
+        None,
+        "_right",
+        None,
+        aliases,
+        explaining=True,
+    )
     return explain_join(built.spec, built.choice, built.tasks, streaming=left.isStreaming)
 
 
@@ -133,7 +148,10 @@ class Built:
     def _project(self, joined: DataFrame) -> DataFrame:
         """Put both rows into structs named by the aliases; then residual and selection read as the user wrote them."""
         names = ("a", "b") if self.spec.self_join else ("l", "r")
-        structs = [_struct(prefix, self.analyzed.payload[side], alias) for prefix, side, alias in zip("lr", SIDES, names, strict=True)]
+        structs = [
+            _struct(prefix, self.analyzed.payload[side], alias)
+            for prefix, side, alias in zip("lr", SIDES, names, strict=True)
+        ]
         if self._both_ways:
             joined = self._unordered(joined, structs, names)
         else:
@@ -148,7 +166,9 @@ class Built:
         assert residual is not None
         one, two = names
         checked = joined.select(*structs, "swapped").withColumn("this", residual)
-        turned = checked.select(F.col(one).alias(two), F.col(two).alias(one), "swapped", "this").withColumn("that", residual)
+        turned = checked.select(F.col(one).alias(two), F.col(two).alias(one), "swapped", "this").withColumn(
+            "that", residual
+        )
         kept = turned.where("this AND NOT (swapped AND coalesce(that, false))")
         return kept.select(F.col(two).alias(one), F.col(one).alias(two))
 
@@ -165,7 +185,11 @@ def _build(
 ) -> Built:  # fmt: skip
     for side, frame in zip(SIDES, (left, right), strict=True):
         if not isinstance(frame, DataFrame):
-            raise SpecError.of(f"The {side} side is a {type(frame).__name__}.", "weft.join takes PySpark DataFrames.", "for pyarrow tables use weft.local.join.")
+            raise SpecError.of(
+                f"The {side} side is a {type(frame).__name__}.",
+                "weft.join takes PySpark DataFrames.",
+                "for pyarrow tables use weft.local.join.",
+            )
     spark = left.sparkSession
     streaming = left.isStreaming
     if streaming != right.isStreaming:
@@ -183,7 +207,11 @@ def _build(
         )
     window = window if window is not None else unbounded()
     if not isinstance(window, Window):
-        raise SpecError.of(f"window= is {window!r}.", "Windows are: within, last, tumbling, tumbling_rows, unbounded.", "write window=weft.within('10 seconds', on='ts').")
+        raise SpecError.of(
+            f"window= is {window!r}.",
+            "Windows are: within, last, tumbling, tumbling_rows, unbounded.",
+            "write window=weft.within('10 seconds', on='ts').",
+        )
     number = _tasks(spark, tasks)
     analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
     check_time_columns(window, analyzed.frames)
@@ -192,7 +220,9 @@ def _build(
         right_schema=_shown(analyzed, "right"), self_join=aliases == ("a", "b"), unordered=unordered,
     )  # fmt: skip
     choice = choose(spec, number, scheme, index)
-    sides = self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
+    sides = (
+        self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
+    )
     where = _where(spark, state) if streaming and not explaining else None
     return Built(analyzed, spec, choice, number, sides, where)
 
@@ -204,11 +234,13 @@ def _shown(analyzed: Analyzed, side: Side) -> str:
     return ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in kept)
 
 
-def _tasks(spark: SparkSession, tasks: int | None) -> int:
+def _tasks(spark: SparkSession, tasks: object) -> int:
     if tasks is None:
         return max(1, spark.sparkContext.defaultParallelism)
     if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
-        raise SpecError.of(f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one per core.")
+        raise SpecError.of(
+            f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one per core."
+        )
     return tasks
 
 

@@ -11,7 +11,18 @@ from typing import Any, TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
 
-__all__ = ["Node", "attributes", "children", "column_of", "constant", "frame_of", "inlined", "kind", "rebuilt", "type_of"]
+__all__ = [
+    "Node",
+    "attributes",
+    "children",
+    "column_of",
+    "constant",
+    "frame_of",
+    "inlined",
+    "kind",
+    "rebuilt",
+    "type_of",
+]
 
 Node: TypeAlias = Any
 """A Catalyst expression behind py4j."""

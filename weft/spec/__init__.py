@@ -5,7 +5,19 @@ from __future__ import annotations
 from weft.spec.condition import Compare, Condition, Encode, Key
 from weft.spec.join import JoinSpec, SideSpec, build_spec
 from weft.spec.terms import Access, Op, Term
-from weft.spec.window import Last, Tumbling, TumblingRows, Unbounded, Window, Within, last, tumbling, tumbling_rows, unbounded, within
+from weft.spec.window import (
+    Last,
+    Tumbling,
+    TumblingRows,
+    Unbounded,
+    Window,
+    Within,
+    last,
+    tumbling,
+    tumbling_rows,
+    unbounded,
+    within,
+)
 
 __all__ = [
     "Access", "Compare", "Condition", "Encode", "JoinSpec", "Key", "Last", "Op", "SideSpec", "Term", "Tumbling",

@@ -12,7 +12,19 @@ from typing import Literal
 from weft.errors import SpecError
 from weft.spec.duration import Duration, microseconds, show_duration
 
-__all__ = ["Last", "Tumbling", "TumblingRows", "Unbounded", "Window", "Within", "last", "tumbling", "tumbling_rows", "unbounded", "within"]
+__all__ = [
+    "Last",
+    "Tumbling",
+    "TumblingRows",
+    "Unbounded",
+    "Window",
+    "Within",
+    "last",
+    "tumbling",
+    "tumbling_rows",
+    "unbounded",
+    "within",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +132,9 @@ def within(
             "write within('10 seconds', on='ts') or within(before='1 minute', after='0 seconds', on='ts').",
         )
     near = {"before": span if span is not None else before or 0, "after": span if span is not None else after or 0}
-    lengths = {name: microseconds(f"within({name}=)" if span is None else "within", value) for name, value in near.items()}
+    lengths = {
+        name: microseconds(f"within({name}=)" if span is None else "within", value) for name, value in near.items()
+    }
     columns = _columns("within", "a time column", on, left, right)
     unit = _unit("within", *[v for v in (span, before, after, delay) if v is not None])
     return Within(lengths["before"], lengths["after"], *columns, _delay(delay), unit)
@@ -144,7 +158,9 @@ def last(n: int, /, *, order: str | None = None, left: str | None = None, right:
     return Last(_count("last", n), *_orders("last", order, left, right))
 
 
-def tumbling_rows(n: int, /, *, order: str | None = None, left: str | None = None, right: str | None = None) -> TumblingRows:
+def tumbling_rows(
+    n: int, /, *, order: str | None = None, left: str | None = None, right: str | None = None
+) -> TumblingRows:
     """Join the k-th group of `n` rows of one stream with the k-th group of `n` rows of the other."""
     return TumblingRows(_count("tumbling_rows", n), *_orders("tumbling_rows", order, left, right))
 
@@ -192,7 +208,9 @@ def _delay(delay: Duration | None) -> int | None:
     return None if delay is None else microseconds("delay", delay)
 
 
-def _count(name: str, n: int) -> int:
+def _count(name: str, n: object) -> int:
     if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise SpecError.of(f"{name}() got {n!r} rows.", "It needs a whole number of at least 1.", f"write {name}(100_000).")
+        raise SpecError.of(
+            f"{name}() got {n!r} rows.", "It needs a whole number of at least 1.", f"write {name}(100_000)."
+        )
     return n

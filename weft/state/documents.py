@@ -35,7 +35,11 @@ def read_document(folder: Folder, name: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         raise StateError.torn(where, "it is not a whole Weft document") from None
     if version != FORMAT:
-        raise StateError.of(f"{where} has state format {version}.", f"This Weft reads format {FORMAT}.", "use the Weft version that wrote it, or a new checkpoint.")
+        raise StateError.of(
+            f"{where} has state format {version}.",
+            f"This Weft reads format {FORMAT}.",
+            "use the Weft version that wrote it, or a new checkpoint.",
+        )
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
     if checksum(text.encode()) != seal:
         raise StateError.torn(where, "its checksum does not match its content")

@@ -39,7 +39,9 @@ class MemoryStore(StateStore):
     def load(self, manifest: Manifest, payload: dict[Side, pa.Schema]) -> TaskState:
         return self.states[manifest.task, manifest.batch][1]
 
-    def save(self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None) -> Manifest:
+    def save(
+        self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None
+    ) -> Manifest:
         segments: dict[Side, Any] = {"left": (), "right": ()}
         clock = state.clock.to_json()
         made = Manifest(task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, clock, stats)

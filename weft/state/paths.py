@@ -61,7 +61,9 @@ class Folder:
         except OSError as error:
             if self.local and os.path.exists(path) and os.path.getsize(path) == 0:
                 raise StateError.torn(path, "it is empty") from None
-            raise StateError.of(f"{path} cannot be read: {error}.", "", "check the state path and its permissions.") from error
+            raise StateError.of(
+                f"{path} cannot be read: {error}.", "", "check the state path and its permissions."
+            ) from error
 
     def exists(self, name: str) -> bool:
         """Tell whether there is such a file."""

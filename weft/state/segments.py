@@ -79,7 +79,9 @@ def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
     if table.num_columns != words + 2 + len(payload) or table.num_rows != segment.rows:
         raise StateError.torn(where, "it holds other columns or rows than the manifest says")
     columns = [_one_chunk(column) for column in table.columns]
-    stacked = np.stack([column.to_numpy() for column in columns[:words]]) if words else np.zeros((0, segment.rows), np.int64)
+    stacked = (
+        np.stack([column.to_numpy() for column in columns[:words]]) if words else np.zeros((0, segment.rows), np.int64)
+    )
     return Run(
         stacked, columns[words].to_numpy(), columns[words + 1].to_numpy(),
         pa.table(columns[words + 2 :], schema=payload), segment.newest, segment.span, segment.name,

@@ -116,7 +116,9 @@ class StateStore:
         runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
         return TaskState(plan_from_json(manifest.plan), runs, manifest.before, clock)
 
-    def save(self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None) -> Manifest:
+    def save(
+        self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None
+    ) -> Manifest:
         """Write new runs as segments, then the manifest, then collect what no kept version needs."""
         folder = self.folder / str(task)
         old = {} if previous is None else {s.name: s for side in SIDES for s in previous.segments[side]}
@@ -157,7 +159,9 @@ class StateStore:
         for name in self.folder.names():
             if name.isdigit() and int(name) >= tasks:
                 folder = self.folder / name
-                newest = max((int(n.split(".")[0]) for n in folder.names() if n.removesuffix(".json").isdigit()), default=-1)
+                newest = max(
+                    (int(n.split(".")[0]) for n in folder.names() if n.removesuffix(".json").isdigit()), default=-1
+                )
                 if newest < batch - self.retain:
                     folder.system.delete_dir(folder.path)
 

@@ -1,0 +1,188 @@
+"""`weft demo`: a live plant, a streaming inequality join on local Spark, a plot of what it found, DuckDB's confirmation."""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.text import Text
+
+from weft.cli.live import Screen, summary_table
+from weft.cli.output import err, out as stdout, print_json
+from weft.cli.run import watch
+from weft.errors import WeftError
+from weft.spec import within
+from weft.types import Side
+
+if TYPE_CHECKING:
+    from weft.bench.plant import Feeder
+    from weft.observe import Summary
+
+__all__ = ["run_demo"]
+
+ON = "l.v1 > r.v2 AND l.i1 < r.i2"
+SELECT = ("l.generator", "l.ts", "l.v1", "l.i1", "r.generator AS other", "r.ts AS other_ts", "r.v2", "r.i2")
+_FOLDERS: dict[Side, str] = {"left": "before", "right": "after"}
+_MARK = ".weft-demo"
+
+
+def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) -> int:
+    """Run the demo; 1 if DuckDB counts differently."""
+    from weft.bench.plant import Feeder, Plant
+
+    _empty(out)
+    console = err()
+    plant = Plant(seed=seed, rate=rate, seconds=seconds)
+    feeder = Feeder(plant, {side: out / name for side, name in _FOLDERS.items()})
+    if not as_json:
+        console.print(Text.assemble(("A power plant, live.", "bold"), _intro(plant.generators, rate, seconds)))
+        console.print()
+    try:
+        summary, query = _join(feeder, out, as_json)
+    finally:
+        feeder.cancelled.set()
+    if feeder.error is not None:
+        raise WeftError.of(f"The sensors could not write: {feeder.error}.", "", "give --out another folder.")
+    if not feeder.finished.is_set() or summary.read < feeder.rows:
+        console.print(Text("Stopped before the end: nothing to confirm.", style="yellow"))
+        return 1
+    confirmed = _confirm(out, as_json)
+    plot = _plot(out, plant.seconds, feeder)
+    same = confirmed is None or (confirmed == summary.pairs and _written(out) == summary.pairs)
+    if as_json:
+        facts = {**summary.to_dict(), "duckdb": confirmed, "written": _written(out), "equal": same, "plot": str(plot or "")}
+        print_json(facts, indent=None)
+    else:
+        _report(summary, confirmed, plot, out, query)
+    return 0 if same else 1
+
+
+def _intro(generators: int, rate: int, seconds: int) -> str:
+    return (
+        f" {generators} generators send voltage and current from before and after, {rate:,} rows a second and side,"
+        f" for {seconds} s. Weft looks for\nmoments where more voltage goes in than comes out while current rises:"
+        f" {ON}, within 10 seconds.\nSpark's own stream join refuses this condition."
+    )
+
+
+def _empty(out: Path) -> None:
+    """Make the folder; empty it only if an earlier demo filled it."""
+    if out.exists() and any(out.iterdir()):
+        if not (out / _MARK).exists():
+            raise WeftError.of(f"{out} holds files that no demo wrote.", "", "give --out another folder.")
+        shutil.rmtree(out)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / _MARK).touch()
+    for name in _FOLDERS.values():
+        (out / name).mkdir()
+
+
+def _join(feeder: Feeder, out: Path, as_json: bool) -> tuple[Summary, str]:
+    from weft.spark.run import Stream, joined, quiet_session, read_stream, start
+
+    state, log = str((out / "state").absolute()), out / "spark.log"
+    with nullcontext() if as_json else err().status("starting Spark ..."):
+        spark = quiet_session("weft demo", master=None, state=state, conf={"spark.sql.session.timeZone": "UTC"}, log=log)
+        frames = [
+            read_stream(spark, Stream("parquet", {"path": str(out / _FOLDERS[side])}, schema), side)
+            for side, schema in _schemas().items()
+        ]
+        window = within("10 seconds", on="ts", delay="5 seconds")
+        built = joined(
+            frames[0], frames[1], on=ON, window=window, scheme="auto", index="auto", tasks=None, select=SELECT,
+            suffix="_right", state=state,
+        )  # fmt: skip
+        feeder.start()
+        query = start(
+            built, format="parquet", options={"path": str(out / "alarms")}, mode="append", partition_by=(),
+            checkpoint=str(out / "checkpoint"), trigger={"processingTime": "1 second"}, name="demo",
+        )  # fmt: skip
+
+    def enough(read: int) -> bool:
+        if feeder.finished.is_set():
+            screen.say("the sensors are silent; joining what is left")
+        return feeder.finished.is_set() and read >= feeder.rows
+
+    with Screen(f"{ON}, {window}", as_json=as_json) as screen:
+        note = "the first batch compiles kernels and starts Python workers; Ctrl-C ends the demo"
+        summary = watch(query, state, screen, enough, note=note)
+    spark.stop()
+    return summary, str(query.id)
+
+
+def _schemas() -> dict[Side, str]:
+    from weft.bench.plant import COLUMNS
+
+    return {side: f"generator int, ts timestamp, {v} double, {i} double" for side, (v, i) in COLUMNS.items()}
+
+
+def _confirm(out: Path, as_json: bool) -> int | None:
+    """Count the pairs by DuckDB from the same files; None where it is not installed."""
+    try:
+        import duckdb
+    except ImportError:
+        err().print(Text("DuckDB is not installed, so the count is not confirmed: pip install 'weft[peers]'", style="yellow"))
+        return None
+    with nullcontext() if as_json else err().status("DuckDB counts on the same files ..."):
+        question = f"""SELECT count(*) FROM read_parquet('{_quoted(out / "before")}/*.parquet') l
+            JOIN read_parquet('{_quoted(out / "after")}/*.parquet') r ON l.v1 > r.v2 AND l.i1 < r.i2
+            AND r.ts BETWEEN l.ts - INTERVAL 10 SECOND AND l.ts + INTERVAL 10 SECOND"""  # noqa: S608
+        with duckdb.connect() as connection:
+            found: Any = connection.execute(question).fetchone()
+    return int(found[0])
+
+
+def _quoted(path: Path) -> str:
+    return str(path).replace("'", "''")
+
+
+def _alarms(out: Path) -> Any:
+    """Return what the sink holds, read as any reader of Parquet would (Spark's log of committed files is respected)."""
+    import json
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    folder = out / "alarms"
+    names: set[str] = set()
+    for entry in sorted((folder / "_spark_metadata").glob("[0-9]*")):
+        lines = entry.read_text(encoding="utf-8").splitlines()[1:]
+        names |= {json.loads(line)["path"].rpartition("/")[2] for line in lines}
+    tables = [pq.read_table(folder / name) for name in sorted(names)]
+    return pa.concat_tables(tables) if tables else pa.table({name.rpartition(" ")[2].rpartition(".")[2]: [] for name in SELECT})
+
+
+def _written(out: Path) -> int:
+    return int(_alarms(out).num_rows)
+
+
+def _plot(out: Path, seconds: int, feeder: Feeder) -> Path | None:
+    import pyarrow.parquet as pq
+
+    try:
+        from weft.bench.plant_plot import draw
+    except ImportError:
+        err().print(Text("plotly is not installed, so there is no plot: pip install 'weft[plot]'", style="yellow"))
+        return None
+    sides = {side: pq.ParquetDataset(out / name).read() for side, name in _FOLDERS.items()}
+    path = out / "alarms.html"
+    draw(path, sides, _alarms(out), feeder.plant.events, feeder.start_time)
+    return path
+
+
+def _report(summary: Summary, confirmed: int | None, plot: Path | None, out: Path, query: str) -> None:
+    console = stdout()
+    console.print()
+    table = summary_table(summary)
+    if confirmed is not None:
+        equal = confirmed == summary.pairs == _written(out)
+        verdict = "the same" if equal else f"NOT the same: {summary.pairs:,} joined, {_written(out):,} written"
+        table.add_row("DuckDB counts", Text(f"{confirmed:,}, {verdict}", style="bold green" if equal else "bold red"))
+    console.print(table)
+    console.print()
+    files = [("plot", plot), ("alarms", out / "alarms"), ("state", f"weft state show {out}/state"), ("Spark's log", out / "spark.log")]
+    for name, where in files:
+        if where is not None:
+            console.print(Text.assemble((f"{name:<15}", "cyan"), str(where)))
