@@ -83,7 +83,7 @@ def expected(probe: list[list[int]], stored: dict[int, list[int]], case: Case) -
 def check(name: str, case: Case, batches: list[list[list[int]]], probe: list[list[int]], chunk: int) -> None:
     """Insert batch after batch, and compare after each."""
     if name == "hash" and case.access.equal is None:
-        pytest.skip("hash needs an equality")
+        return  # it refuses to be made; the cases with an equality follow in the same test
     index = index_named(name)(Layout.of(case.access), None, small=3, fanout=2)
     stored: dict[int, list[int]] = {}
     for rows in batches:

@@ -64,51 +64,67 @@ class Router:
 
     def route(self, table: pa.Table) -> Iterator[Delivery]:
         """Yield the deliveries of one piece. With a count window the piece must be the whole partition."""
-        block, alive = self._block(table)
-        if not alive.all():
-            block = block.take(np.flatnonzero(alive))
+        block, alive, counted = self._block(table)
+        if not counted.all():
+            rows = np.flatnonzero(counted)
+            block, alive = block.take(rows), alive[rows]
         if not len(block):
             return
         store = self.plan.store(self.side, block.words, block.u)
         probe = self.plan.probe(self.side, block.words, block.u)
         role = store.astype(np.uint8) * STORE | probe.astype(np.uint8) * PROBE
-        visits = role != 0
-        role[visits.argmax(axis=0), np.arange(len(block))] |= HOME
+        if not alive.all():  # these have no partner, but may be late
+            role[:, ~alive] = 0
+        role[(role != 0).argmax(axis=0), np.arange(len(block))] |= HOME
         for task in range(self.plan.tasks):
-            rows = np.flatnonzero(visits[task])
+            rows = np.flatnonzero(role[task])
             if len(rows) == len(block):
                 yield Delivery(task, self.side, block, role[task])
             elif len(rows):
                 yield Delivery(task, self.side, block.take(rows), role[task][rows])
 
-    def _block(self, table: pa.Table) -> tuple[Block, Bools]:
-        """Make words and draws, and tell which rows can match at all."""
+    def _block(self, table: pa.Table) -> tuple[Block, Bools, Bools]:
+        """Make words and draws, and tell which rows can match at all, and which have to be counted by a task.
+
+        The watermark follows every row with a timestamp that its side's own condition lets pass, even one whose key
+        is NULL; such a row travels only where it can be late.
+        """
         part, rows = self.spec.side(self.side), table.num_rows
         columns: list[Words] = []
-        alive = np.ones(rows, np.bool_)
+        alive, counted = np.ones(rows, np.bool_), None
+        keep = self._kept(table)
         for key, column in zip(part.keys, self.inputs.keys, strict=True):
             columns.append(self._words(table, column, key, alive))
         if part.time is not None:
             assert self.inputs.time is not None
-            time = self._words(table, self.inputs.time, Key("time"), alive)
+            timed = keep.copy()
+            time = self._words(table, self.inputs.time, Key("time"), timed)
             columns.append(time)
-            if alive.any():
-                self._newest = max(self._newest, int(time[alive].max()))
+            if timed.any():
+                self._newest = max(self._newest, int(time[timed].max()))
             if isinstance(self.spec.window, Tumbling):
                 columns.append(time // self.spec.window.size)
+            alive &= timed
+            counted = timed if getattr(self.spec.window, "delay", None) is not None else None
         if part.mix is not None:
             columns.append(mix_words([columns[column] for column in part.equal]))
-        if self.inputs.keep is not None:
-            keep = table.column(self.inputs.keep).fill_null(False).combine_chunks()
-            alive &= np.asarray(keep.to_numpy(zero_copy_only=False), np.bool_)
+        alive &= keep
         u = draws(self.batch, self.partition, self.position, rows)
         if part.rid is not None:  # tells the tuples of one batch apart, in their order
             columns.append((np.int64(self.partition) << np.int64(43)) + np.arange(self.position, self.position + rows))
         payload = table.select(range(self.inputs.payload))
         self.position += rows
         if part.seq is None:
-            return Block(_stack(columns, rows), u, payload), alive
-        return self._ordered(table, columns, u, payload, alive)
+            return Block(_stack(columns, rows), u, payload), alive, alive if counted is None else counted
+        block, alive = self._ordered(table, columns, u, payload, alive)
+        return block, alive, alive
+
+    def _kept(self, table: pa.Table) -> Bools:
+        """Tell which rows the side's own condition lets pass."""
+        if self.inputs.keep is None:
+            return np.ones(table.num_rows, np.bool_)
+        keep = table.column(self.inputs.keep).fill_null(False).combine_chunks()
+        return np.array(keep.to_numpy(zero_copy_only=False), np.bool_)
 
     def _ordered(
         self, table: pa.Table, columns: list[Words], u: U32, payload: pa.Table, alive: Bools

@@ -62,7 +62,7 @@ def radix_of(keys: Words) -> Radix | None:
     if not 0 < n < 1 << 31:
         return None
     low, span = int(keys[0]), int(keys[-1]) - int(keys[0])
-    shift = max(0, span.bit_length() - max(0, n.bit_length() - 2))
+    shift = min(63, max(0, span.bit_length() - max(0, n.bit_length() - 2)))  # shifting all 64 bits out is undefined
     first = np.empty((span >> shift) + 2, np.int32)
     return None if fill(keys, low, shift, first) > _UNEVEN else Radix(first, low, shift)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import tempfile
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,7 +72,7 @@ class Folder:
 
     def write(self, name: str, data: pa.Buffer | bytes) -> None:
         """Write aside, then rename: a reader sees the old file or the new one, never a part."""
-        aside = f"{self.path}/.{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        aside = self._aside(name)
         try:
             self._write(aside, data)
         except FileNotFoundError:
@@ -82,6 +83,30 @@ class Folder:
     def _write(self, path: str, data: pa.Buffer | bytes) -> None:
         with self.system.open_output_stream(path, buffer_size=None) as file:
             file.write(data)
+
+    def write_through(self, name: str, fill: Callable[[pa.NativeFile], None]) -> pa.Buffer:
+        """Write what `fill` writes, and return the content: straight to the disk here, through memory elsewhere."""
+        if not self.local:
+            sink = pa.BufferOutputStream()
+            fill(sink)
+            data = sink.getvalue()
+            self.write(name, data)
+            return data
+        aside = self._aside(name)
+        try:
+            sink = pa.OSFile(aside, "wb")
+        except FileNotFoundError:
+            self.system.create_dir(self.path, recursive=True)
+            sink = pa.OSFile(aside, "wb")
+        with sink:
+            fill(sink)
+        with pa.memory_map(aside) as file:
+            data = file.read_buffer()
+        self.system.move(aside, f"{self.path}/{name}")
+        return data
+
+    def _aside(self, name: str) -> str:
+        return f"{self.path}/.{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
 
     def delete(self, name: str) -> None:
         """Delete a file; one that is already gone is fine (a retry collects the same garbage again)."""

@@ -49,11 +49,13 @@ def write_segment(folder: Folder, name: str, run: Run) -> Segment:
     arrays += [_one_chunk(column) for column in payload.columns]
     fields = [pa.field(label, array.type, nullable=False) for label, array in zip(names, arrays, strict=False)]
     schema = pa.schema(fields + [field.with_name(f"p{i}") for i, field in enumerate(payload.schema)])
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_file(sink, schema, options=_OPTIONS) as writer:
-        writer.write_batch(pa.record_batch(arrays, schema=schema))
-    data = sink.getvalue()
-    folder.write(name, data)
+    batch = pa.record_batch(arrays, schema=schema)
+
+    def fill(sink: pa.NativeFile) -> None:
+        with pa.ipc.new_file(sink, schema, options=_OPTIONS) as writer:
+            writer.write_batch(batch)
+
+    data = folder.write_through(name, fill)
     return Segment(name, len(run), data.size, checksum(memoryview(data)), run.newest, run.span)
 
 
