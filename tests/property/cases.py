@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+from hypothesis import settings
 from hypothesis import strategies as st
 
 import weft
@@ -19,7 +20,6 @@ from weft.routing import Broadcast, Hash, Matrix, Range, Scheme, Split
 from weft.spec import JoinSpec, Window, build_spec
 from weft.types import SIDES, Side
 
-__all__ = ["SCHEMA", "Case", "cases", "count", "legal_indexes", "legal_schemes", "make", "tables"]
 
 INTS = (0, 1, 2, 3, 4, 5, None, 2)
 FLOATS = (0.0, 1.0, 2.5, -0.0, math.nan, math.inf, -math.inf, None, 1.5, -1.0)
@@ -29,6 +29,11 @@ SCHEMA = pa.schema(
 )
 OPS = ("<", "<=", ">", ">=", "=", "!=")
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
+
+
+def share(part: float) -> settings:
+    """Return settings with a part of the profile's number of examples."""
+    return settings(max_examples=max(1, round(part * settings().max_examples)))
 
 
 @dataclass(frozen=True)

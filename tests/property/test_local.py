@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
 from tests.oracle import Batch
 from tests.property.cases import (
     Case, bands, cases, comparisons, count, counts, expected_count, fed, intervals, legal_indexes, legal_schemes, make,
-    spec_of, times,
+    share, spec_of, times,
 )  # fmt: skip
 from weft.state import MemoryStore
 from weft.types import SIDES
 
-some = settings(max_examples=60)
+some = share(0.6)
 
 
 def check(case: Case, data: st.DataObject) -> None:
@@ -76,7 +76,7 @@ def test_intervals(case, data):
     check(case, data)
 
 
-@settings(max_examples=30)
+@share(0.3)
 @given(cases(first=comparisons(), most=40), st.data())
 def test_longer_batches(case, data):
     check(case, data)

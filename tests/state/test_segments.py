@@ -160,12 +160,14 @@ def test_the_same_run_gives_the_same_bytes(folder: Folder, tmp_path: Path) -> No
     assert entries[0].checksum == entries[1].checksum
 
 
-@given(st.lists(st.tuples(st.none() | st.text(), st.none() | st.lists(st.none() | st.integers(-5, 5))), max_size=30), st.data())
+_ROWS = st.lists(st.tuples(st.none() | st.text(), st.none() | st.lists(st.none() | st.integers(-5, 5))), max_size=30)
+
+
+@given(rows=_ROWS, data=st.data())
 def test_any_rows(rows: list[tuple[object, object]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
     schema = pa.schema({"s": pa.string(), "l": pa.list_(pa.int8())})
-    payload = pa.table({"s": [s for s, _ in rows], "l": [l for _, l in rows]}, schema=schema)
-    start = data.draw(st.integers(0, len(rows)))
-    payload = payload.slice(start)
+    payload = pa.table({"s": [text for text, _ in rows], "l": [numbers for _, numbers in rows]}, schema=schema)
+    payload = payload.slice(data.draw(st.integers(0, len(rows))))
     order = data.draw(st.permutations(range(payload.num_rows)))
     run = _run(payload, list(order)[: data.draw(st.integers(0, payload.num_rows))])
     _same(run, _round_trip(open_folder(str(tmp_path_factory.mktemp("any"))), run))

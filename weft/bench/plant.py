@@ -101,7 +101,10 @@ class Plant:
 
 
 class Feeder(threading.Thread):
-    """Writes the plant's slices as they happen; `rows` is what has been written so far, both sides together."""
+    """Writes the plant's slices as they happen; `rows` is what has been written so far, both sides together.
+
+    The first slice is there at once; the clock runs from `go`, so that nobody has to hurry while kernels compile.
+    """
 
     def __init__(self, plant: Plant, folders: dict[Side, Path], slice_seconds: float = 0.5) -> None:
         super().__init__(name="plant", daemon=True)
@@ -110,18 +113,22 @@ class Feeder(threading.Thread):
         self.files = 0
         self.finished = threading.Event()
         self.cancelled = threading.Event()
+        self.go = threading.Event()
         self.error: OSError | None = None
         now = datetime.now(timezone.utc)
         self.start_time = now - timedelta(microseconds=now.microsecond)
 
     def run(self) -> None:
         """Send until the plant's seconds are over."""
-        begin = time.monotonic()
+        begin = 0.0
         waiting: dict[Side, list[tuple[float, pa.Table]]] = {side: [] for side in SIDES}
         slices = int(self.plant.seconds / self.length)
         try:
             for number in range(slices):
-                self.cancelled.wait(max(0.0, begin + (number + 1) * self.length - time.monotonic()))
+                if number == 1:
+                    self.go.wait()
+                    begin = time.monotonic()
+                self.cancelled.wait(max(0.0, begin + number * self.length - time.monotonic()) if number else 0.0)
                 if self.cancelled.is_set():
                     break
                 for side in SIDES:

@@ -43,6 +43,7 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) ->
         summary, query = _join(feeder, out, as_json)
     finally:
         feeder.cancelled.set()
+        feeder.go.set()
     if feeder.error is not None:
         raise WeftError.of(f"The sensors could not write: {feeder.error}.", "", "give --out another folder.")
     if not feeder.finished.is_set() or summary.read < feeder.rows:
@@ -61,9 +62,9 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) ->
 
 def _intro(generators: int, rate: int, seconds: int) -> str:
     return (
-        f" {generators} generators send voltage and current from before and after, {rate:,} rows a second and side,"
-        f" for {seconds} s. Weft looks for\nmoments where more voltage goes in than comes out while current rises:"
-        f" {ON}, within 10 seconds.\nSpark's own stream join refuses this condition."
+        f" {generators} generators send voltage and current from before and after, {rate:,} rows a second and side, for"
+        f" {seconds} s. Weft looks for moments where more voltage goes in than comes out while current rises, within"
+        " 10 seconds. Spark's own stream join refuses this condition."
     )
 
 
@@ -101,12 +102,15 @@ def _join(feeder: Feeder, out: Path, as_json: bool) -> tuple[Summary, str]:
         )  # fmt: skip
 
     def enough(read: int) -> bool:
+        if read and not feeder.go.is_set():
+            feeder.go.set()
+            screen.say("the sensors send; Ctrl-C ends the demo")
         if feeder.finished.is_set():
             screen.say("the sensors are silent; joining what is left")
         return feeder.finished.is_set() and read >= feeder.rows
 
     with Screen(f"{ON}, {window}", as_json=as_json) as screen:
-        note = "the first batch compiles kernels and starts Python workers; Ctrl-C ends the demo"
+        note = "the first batch starts Python workers and, the first time ever, compiles kernels; then the sensors send"
         summary = watch(query, state, screen, enough, note=note)
     spark.stop()
     return summary, str(query.id)

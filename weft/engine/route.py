@@ -92,9 +92,15 @@ class Router:
         part, rows = self.spec.side(self.side), table.num_rows
         columns: list[Words] = []
         alive, counted = np.ones(rows, np.bool_), None
-        keep = self._kept(table)
-        for key, column in zip(part.keys, self.inputs.keys, strict=True):
-            columns.append(self._words(table, column, key, alive))
+        keep, used = self._kept(table), self.spec.used(self.side)
+        nulls = np.zeros(rows if part.nulls is not None else 0, np.int64)
+        for number, (key, column) in enumerate(zip(part.keys, self.inputs.keys, strict=True)):
+            words, valid = words_of(table.column(column), key.encode)
+            columns.append(words)
+            if valid is not None and number in used:
+                alive &= valid
+            if valid is not None and part.nulls is not None:
+                nulls |= (~valid).astype(np.int64) << np.int64(number)
         if part.time is not None:
             assert self.inputs.time is not None
             timed = keep.copy()
@@ -112,6 +118,8 @@ class Router:
         u = draws(self.batch, self.partition, self.position, rows)
         if part.rid is not None:  # tells the tuples of one batch apart, in their order
             columns.append((np.int64(self.partition) << np.int64(43)) + np.arange(self.position, self.position + rows))
+        if part.nulls is not None:
+            columns.append(nulls)
         payload = table.select(range(self.inputs.payload))
         self.position += rows
         if part.seq is None:

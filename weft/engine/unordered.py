@@ -56,12 +56,21 @@ def _oriented(spec: JoinSpec, side: Side, block: Block, match: Matches, among: s
     probing, stored = block.words[:, match.probe], match.run.words[:, place[match.stored]]
     left, right = (probing, stored) if side == "left" else (stored, probing)
     swapped = _left_is_earlier(spec, left, right, side, among) & terms_hold(spec.terms, right, left)
+    if spec.left.nulls is not None:
+        swapped &= _not_null(spec, "left", right) & _not_null(spec, "right", left)
     if spec.condition.residual:
         return Pairs(pairs.left, pairs.right, pa.array(swapped))
     keep = np.flatnonzero(~swapped)
     if len(keep) == len(swapped):
         return pairs
     return Pairs(pairs.left.take(pa.array(keep)), pairs.right.take(pa.array(keep)))
+
+
+def _not_null(spec: JoinSpec, role: Side, words: Words) -> Bools:
+    """Tell which tuples have all keys of a role."""
+    assert spec.left.nulls is not None
+    keys = sum(1 << column for column in spec.used(role))
+    return np.asarray(words[spec.left.nulls] & np.int64(keys) == 0)
 
 
 def _number(spec: JoinSpec) -> int:

@@ -53,12 +53,20 @@ def collect_arrivals(job: Job, shipments: Iterable[Shipment], clock: Clock) -> A
     roles = {}
     for side in SIDES:
         parts = [(s.partition, s.delivery) for s in ordered if s.side == side and s.delivery is not None]
-        numbered = [number_rows(job.spec, side, where, d.block, clock, headers) for where, d in parts]
+        named = [(where, _named(d.block, job.payload[side])) for where, d in parts]
+        numbered = [number_rows(job.spec, side, where, block, clock, headers) for where, block in named]
         columns = job.spec.side(side).columns
         empty = Block(np.zeros((columns, 0), np.int64), np.zeros(0, np.uint32), job.payload[side].empty_table())
         blocks[side] = Block.concat(numbered) if numbered else empty
         roles[side] = np.concatenate([d.role for _, d in parts]) if parts else np.zeros(0, np.uint8)
     return Arrivals(blocks, roles, headers)
+
+
+def _named(block: Block, payload: pa.Schema) -> Block:
+    """Give the payload the names and nullability it has in segments, whatever it was called on its way."""
+    if not payload.names or block.payload.schema == payload:
+        return block
+    return Block(block.words, block.u, pa.Table.from_arrays(block.payload.columns, schema=payload))
 
 
 class Worker:

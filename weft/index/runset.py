@@ -49,16 +49,24 @@ class RunSet(ABC):
         How many runs of one tier make one of the next.
     small
         Runs of fewer rows are merged at once.
+    few
+        Up to this many runs the oldest one is left alone.
     """
 
     name: ClassVar[str]
 
     def __init__(
-        self, layout: Layout, expiry: int | None, merge_ratio: float = 1.25, fanout: int = 4, small: int = 2048
+        self,
+        layout: Layout,
+        expiry: int | None,
+        merge_ratio: float = 1.25,
+        fanout: int = 4,
+        small: int = 2048,
+        few: int = 4,
     ) -> None:
         self.layout = self._laid_out(layout)
         self.expiry = expiry
-        self.merge_ratio, self.fanout, self.small = merge_ratio, fanout, small
+        self.merge_ratio, self.fanout, self.small, self.few = merge_ratio, fanout, small, few
         self._held: list[Held] = []
         self._before = WORD_MIN
         keep_pages()
@@ -82,7 +90,7 @@ class RunSet(ABC):
         if self.expiry is not None and new.newest < self._before:
             return  # expired on arrival
         runs = [*self.snapshot(), new]
-        cut = merge_from([len(run) for run in runs], self.merge_ratio, self.fanout, self.small)
+        cut = merge_from([len(run) for run in runs], self.merge_ratio, self.fanout, self.small, self.few)
         if cut < len(runs) - 1:
             merged = merge_runs(runs[cut:], self.layout, self.expiry, self._before)
             self._held[cut:] = [] if merged is None else [Held(merged, self.layout)]
@@ -144,8 +152,6 @@ class RunSet(ABC):
             if self.layout.until is not None and self.layout.key is not None:
                 apart = run.words[self.layout.until].astype(object) - run.words[self.layout.key].astype(object)
                 assert max(apart) <= run.span, "an interval is longer than the span"
-        sizes = [len(held) for held in self._held]
-        assert merge_from(sizes, self.merge_ratio, self.fanout, self.small) >= 0
 
 
 def trimmed(run: Run, probe: Rows, stored: Rows, count: int) -> Matches:

@@ -3,7 +3,8 @@
 The oldest run is the paper's T_S, all younger ones are its T_I (002-10). T_I is merged into T_S when it reaches
 `ratio` of it; expired rows go in that merge. With a ratio a little above 1 and a sliding window all of T_S has expired
 by then and is dropped without being read. Inside T_I runs form tiers of geometric size, so that a probe sees few runs and a
-row moves a few times; runs too small to matter are merged at once.
+row moves a few times; runs too small to matter are merged at once. Up to `few` runs T_S is left alone: a window of a few
+batches is cheaper to probe run by run than to write again.
 
 The decision is a function of the sizes alone: replaying a batch decides alike.
 """
@@ -15,7 +16,7 @@ from collections.abc import Sequence
 __all__ = ["merge_from"]
 
 
-def merge_from(sizes: Sequence[int], ratio: float, fanout: int, small: int) -> int:
+def merge_from(sizes: Sequence[int], ratio: float, fanout: int, small: int, few: int = 0) -> int:
     """Return the position from which on all runs are merged into one; `len(sizes)` for none.
 
     >>> merge_from([1000, 100, 50], ratio=1, fanout=4, small=60)
@@ -24,10 +25,12 @@ def merge_from(sizes: Sequence[int], ratio: float, fanout: int, small: int) -> i
     2
     >>> merge_from([1000, 600, 500], ratio=1, fanout=4, small=60)
     0
+    >>> merge_from([1000, 600, 500], ratio=1, fanout=4, small=60, few=4)
+    3
     """
     left = list(sizes)
     while True:
-        if len(left) > 1 and sum(left[1:]) >= ratio * left[0]:
+        if len(left) > max(few, 1) and sum(left[1:]) >= ratio * left[0]:
             return 0
         cut = _tier_cut(left, fanout, small)
         if cut == len(left):

@@ -1,8 +1,9 @@
 """The join as frozen data: which words each side has, which terms relate them, how to get in.
 
 Word columns of a side, in order: one per distinct key; `time`, the timestamp; `bucket`, the number of its tumbling
-window; `mix`, one hash of all equality words when there are several; `seq` and `opp` for count windows, filled in by
-the task that joins. A self join gives both sides the same columns, so that a tuple can be read in either role.
+window; `mix`, one hash of all equality words when there are several; `rid` and `nulls` for self joins; `seq` and `opp`
+for count windows, filled in by the task that joins. A self join gives both sides the same columns, so that a tuple can
+be read in either role.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ class SideSpec:
     """One side: its keys become word columns 0, 1, ...; the others follow where they exist.
 
     `equal` lists the columns that must be equal to the other side's; `rid` tells the tuples of one batch apart and is
-    there for self joins over time (count windows have `seq`).
+    there for self joins over time (count windows have `seq`). `nulls` tells which keys of a tuple are NULL, one bit each:
+    a tuple of a self join that cannot be read in one role may be read in the other.
     """
 
     keys: tuple[Key, ...]
@@ -38,12 +40,13 @@ class SideSpec:
     mix: int | None = None
     seq: int | None = None
     rid: int | None = None
+    nulls: int | None = None
     schema: str = ""
 
     @property
     def columns(self) -> int:
         """Return the number of word columns (`opp` follows `seq`)."""
-        single = (self.time, self.bucket, self.mix, self.seq, self.seq, self.rid)
+        single = (self.time, self.bucket, self.mix, self.seq, self.seq, self.rid, self.nulls)
         return len(self.keys) + sum(column is not None for column in single)
 
 
@@ -72,6 +75,11 @@ class JoinSpec:
     def access_of(self, side: Side) -> Access:
         """Return the access as read by a probe of `side`."""
         return self.access if side == "left" else self.access.flip()
+
+    def used(self, side: Side) -> frozenset[int]:
+        """Return the key columns that a tuple in the role of `side` is compared by: none of them may be NULL."""
+        columns = {term.left if side == "left" else term.right for term in self.terms}
+        return frozenset(column for column in columns if column < len(self.side(side).keys))
 
     def expiry(self, side: Side) -> int | None:
         """Return the word column that decides when a stored row of `side` can go."""
@@ -111,7 +119,7 @@ def build_spec(
         keys["right"] = keys["left"]
     terms = [_term(compare, keys) for compare in condition.compares]
     left, right = (
-        _side(side, keys[side], terms, window, schema, self_join)
+        _side(side, keys[side], terms, window, schema, self_join, unordered)
         for side, schema in zip(SIDES, (left_schema, right_schema), strict=True)
     )
     terms += _window_terms(window, left, right)
@@ -119,18 +127,21 @@ def build_spec(
     return JoinSpec(condition, window, left, right, tuple(terms), access, self_join, unordered)
 
 
-def _side(side: Side, keys: list[Key], terms: list[Term], window: Window, schema: str, self_join: bool) -> SideSpec:
+def _side(
+    side: Side, keys: list[Key], terms: list[Term], window: Window, schema: str, self_join: bool, unordered: bool
+) -> SideSpec:  # fmt: skip
     equal = [term.left if side == "left" else term.right for term in terms if term.op is Op.EQ]
     timed, counted = isinstance(window, (Within, Tumbling)), isinstance(window, (Last, TumblingRows))
-    numbers = iter(range(len(keys), len(keys) + 6))
+    numbers = iter(range(len(keys), len(keys) + 7))
     time = next(numbers) if timed else None
     bucket = next(numbers) if isinstance(window, Tumbling) else None
     if bucket is not None:
         equal.append(bucket)
     mix = next(numbers) if len(equal) > 1 else None
     rid = next(numbers) if self_join and not counted else None
+    nulls = next(numbers) if unordered and {t.left for t in terms} != {t.right for t in terms} else None
     seq = next(numbers) if counted else None
-    return SideSpec(tuple(keys), tuple(equal), time, bucket, mix, seq, rid, schema)
+    return SideSpec(tuple(keys), tuple(equal), time, bucket, mix, seq, rid, nulls, schema)
 
 
 def _window_terms(window: Window, left: SideSpec, right: SideSpec) -> list[Term]:

@@ -20,9 +20,12 @@ FORMAT = 1
 
 def write_document(folder: Folder, name: str, body: dict[str, Any]) -> None:
     """Write a document; the same body gives the same bytes."""
+    folder.write(name, _sealed(body))
+
+
+def _sealed(body: dict[str, Any]) -> bytes:
     text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    sealed = f'{{"format":{FORMAT},"checksum":"{checksum(text.encode())}","body":{text}}}'
-    folder.write(name, sealed.encode())
+    return f'{{"format":{FORMAT},"checksum":"{checksum(text.encode())}","body":{text}}}'.encode()
 
 
 def read_document(folder: Folder, name: str) -> dict[str, Any]:
@@ -31,7 +34,7 @@ def read_document(folder: Folder, name: str) -> dict[str, Any]:
     raw = folder.read(name).to_pybytes()
     try:
         sealed = json.loads(raw)
-        body, seal, version = sealed["body"], sealed["checksum"], sealed["format"]
+        body, version = sealed["body"], sealed["format"]
     except (ValueError, KeyError, TypeError):
         raise StateError.torn(where, "it is not a whole Weft document") from None
     if version != FORMAT:
@@ -40,7 +43,6 @@ def read_document(folder: Folder, name: str) -> dict[str, Any]:
             f"This Weft reads format {FORMAT}.",
             "use the Weft version that wrote it, or a new checkpoint.",
         )
-    text = json.dumps(body, sort_keys=True, separators=(",", ":"))
-    if checksum(text.encode()) != seal:
+    if _sealed(body) != raw:
         raise StateError.torn(where, "its checksum does not match its content")
     return dict(body)

@@ -65,9 +65,8 @@ class StateStore:
         self.retain = max(retain, 2)
 
     def introduce(self, identity: dict[str, str]) -> None:
-        """Write down what joins, once, so that a restart can say what changed."""
-        if not self.folder.exists("spec.json"):
-            write_document(self.folder, "spec.json", {"fingerprint": self.fingerprint, **identity})
+        """Write down what joins, with the first batch (and with its replay), so that a restart can say what changed."""
+        write_document(self.folder, "spec.json", {"fingerprint": self.fingerprint, **identity})
 
     def check(self, fingerprint: str, identity: dict[str, str]) -> None:
         """Refuse state of another join, naming what changed."""
@@ -87,23 +86,35 @@ class StateStore:
 
     def read_plan(self, batch: int) -> Plan:
         """Return the plan pinned for a batch."""
-        return plan_from_json(read_document(self.folder / "plans", f"{batch}.json")["plan"])
+        folder, name = self.folder / "plans", f"{batch}.json"
+        body = read_document(folder, name)
+        try:
+            if body["batch"] != batch:
+                raise StateError.torn(f"{folder}/{name}", f"it is the plan of batch {body['batch']}")
+            return plan_from_json(body["plan"])
+        except (KeyError, TypeError, AttributeError):
+            raise StateError.torn(f"{folder}/{name}", "it is not a plan") from None
 
     def write_plan(self, batch: int, plan: Plan, reason: str) -> None:
         """Pin the plan of a batch."""
-        write_document(self.folder / "plans", f"{batch}.json", {"plan": plan.to_json(), "reason": reason})
+        body = {"batch": batch, "plan": plan.to_json(), "reason": reason}
+        write_document(self.folder / "plans", f"{batch}.json", body)
 
     # Manifests and segments
 
     def manifest(self, task: int, batch: int) -> Manifest | None:
         """Return a manifest, or None if the task has none for this batch (it did not exist then)."""
-        folder = self.folder / str(task)
-        if not folder.exists(f"{batch}.json"):
+        folder, name = self.folder / str(task), f"{batch}.json"
+        if not folder.exists(name):
             return None
         try:
-            return Manifest.of_json(read_document(folder, f"{batch}.json"))
-        except (KeyError, TypeError):
-            raise StateError.torn(f"{folder}/{batch}.json", "it is not a manifest") from None
+            manifest = Manifest.of_json(read_document(folder, name))
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise StateError.torn(f"{folder}/{name}", "it is not a manifest") from None
+        if (manifest.task, manifest.batch) != (task, batch):
+            why = f"it is the manifest of task {manifest.task}, batch {manifest.batch}"
+            raise StateError.torn(f"{folder}/{name}", why)
+        return manifest
 
     def runs(self, manifest: Manifest, side: Side, payload: pa.Schema) -> tuple[Run, ...]:
         """Map the segments of one side."""
@@ -112,6 +123,9 @@ class StateStore:
 
     def load(self, manifest: Manifest, payload: dict[Side, pa.Schema]) -> TaskState:
         """Return the state behind a manifest."""
+        if manifest.fingerprint != self.fingerprint:
+            where = f"{self.folder}/{manifest.task}/{manifest.batch}.json"
+            raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
         clock = Clock(**manifest.clock)
         runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
         return TaskState(plan_from_json(manifest.plan), runs, manifest.before, clock)
