@@ -17,7 +17,7 @@ from tests.property.cases import (
 from weft.state import MemoryStore
 from weft.types import SIDES
 
-some = share(0.6)
+some = share(0.35)
 
 
 def check(case: Case, data: st.DataObject) -> None:
@@ -76,7 +76,7 @@ def test_intervals(case, data):
     check(case, data)
 
 
-@share(0.3)
+@share(0.15)
 @given(cases(first=comparisons(), most=40), st.data())
 def test_longer_batches(case, data):
     check(case, data)

@@ -1,6 +1,6 @@
-"""A power plant that sends measurements: voltage and current before and after each generator, with noise, load curves,
-drops behind a generator (`v2` falls, `i2` surges) and spikes before it (`v1` jumps, `i1` dips).
+"""A power plant that sends measurements: voltage and current before and after each generator.
 
+With noise, load curves, drops behind a generator (`v2` falls, `i2` surges) and spikes before it (`v1` jumps, `i1` dips).
 Seeded: the same seed gives the same values, whatever the clock says. Rows come in slices of time, a few of them late,
 and `Feeder` writes each slice as a Parquet file that appears whole or not at all.
 """
@@ -83,7 +83,9 @@ class Plant:
             }
         )
 
-    def _values(self, side: Side, at: Floats, generator: NDArray[np.int64], random: np.random.Generator) -> tuple[Floats, Floats]:
+    def _values(
+        self, side: Side, at: Floats, generator: NDArray[np.int64], random: np.random.Generator
+    ) -> tuple[Floats, Floats]:
         load = 0.86 + 0.05 * np.sin(at / 9) + 0.02 * np.sin(at / 2.3 + generator)
         offset = 0.012 * np.sin(generator * 2.4)
         volts = _VOLTS[side] * (1 - 0.012 * (load - 0.86)) + offset + random.normal(0, 0.022, len(at))
@@ -141,7 +143,9 @@ class Feeder(threading.Thread):
         table = self.plant.slice(side, number, self.length, self.start_time)
         random = np.random.default_rng([self.plant.seed, number, 9, SIDES.index(side)])
         held = random.random(table.num_rows) < _LATE_SHARE
-        waiting.append((number * self.length + float(random.uniform(self.length, _LATEST)), table.filter(pa.array(held))))
+        waiting.append(
+            (number * self.length + float(random.uniform(self.length, _LATEST)), table.filter(pa.array(held)))
+        )
         due = [late for when, late in waiting if last or when <= number * self.length]
         waiting[:] = [(when, late) for when, late in waiting if not (last or when <= number * self.length)]
         self._write(side, number, pa.concat_tables([*due, table.filter(pa.array(~held))]))

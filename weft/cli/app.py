@@ -20,7 +20,12 @@ app = typer.Typer(
     context_settings=_SETTINGS, help="Exact joins between Spark streams: inequality, band, equality, over any window.",
     epilog="New here? [bold]weft doctor[/bold], then [bold]weft demo[/bold].",
 )  # fmt: skip
-state_app = typer.Typer(no_args_is_help=True, rich_markup_mode="rich", context_settings=_SETTINGS, help="Look into the state folder of queries.")
+state_app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    context_settings=_SETTINGS,
+    help="Look into the state folder of queries.",
+)
 bench_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="rich", context_settings=_SETTINGS,
     help="Measure, each beside its peers. Nothing else should be running.",
@@ -30,11 +35,15 @@ app.add_typer(bench_app, name="bench")
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print data for programs.")]
 JobFile = Annotated[Path, typer.Argument(metavar="JOB.toml", help="The job file.", show_default=False)]
-Master = Annotated[str | None, typer.Option(help="Where Spark runs, such as local[4] or spark://host:7077.", show_default=False)]
+Master = Annotated[
+    str | None, typer.Option(help="Where Spark runs, such as local[4] or spark://host:7077.", show_default=False)
+]
 
 
 def _examples(*lines: str) -> str:
-    return "\n\n".join(["[bold]Examples[/bold]", *(f"  [cyan]{line.replace('[', chr(92) + '[')}[/cyan]" for line in lines)])
+    return "\n\n".join(
+        ["[bold]Examples[/bold]", *(f"  [cyan]{line.replace('[', chr(92) + '[')}[/cyan]" for line in lines)]
+    )
 
 
 def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
@@ -65,7 +74,9 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Exact joins between Spark streams: inequality, band, equality, over any window."""
 
@@ -116,7 +127,9 @@ def run(
     return run_job(job, check=check, master=master, as_json=as_json)
 
 
-@app.command(epilog=_examples("weft explain job.toml", "weft explain job.toml --master local[8]", "weft explain job.toml --json"))
+@app.command(
+    epilog=_examples("weft explain job.toml", "weft explain job.toml --master local[8]", "weft explain job.toml --json")
+)
 @guarded
 def explain(job: JobFile, master: Master = None, as_json: AsJson = False) -> int:
     """Tell how a job would join: scheme, index, what is replicated, how large the state can grow."""
@@ -125,7 +138,13 @@ def explain(job: JobFile, master: Master = None, as_json: AsJson = False) -> int
     return explain_job(job, master=master, as_json=as_json)
 
 
-@app.command(epilog=_examples("weft doctor", "weft doctor --state file:///var/weft", "weft doctor --master spark://host:7077 --state hdfs:///weft"))
+@app.command(
+    epilog=_examples(
+        "weft doctor",
+        "weft doctor --state file:///var/weft",
+        "weft doctor --master spark://host:7077 --state hdfs:///weft",
+    )
+)
 @guarded
 def doctor(
     master: Master = None,
@@ -141,7 +160,8 @@ def doctor(
 @state_app.command("ls", epilog=_examples("weft state ls /var/weft", "weft state ls hdfs:///weft --json"))
 @guarded
 def state_ls(
-    path: Annotated[str, typer.Argument(metavar="PATH", help="The state= of the joins.", show_default=False)], as_json: AsJson = False
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The state= of the joins.", show_default=False)],
+    as_json: AsJson = False,
 ) -> int:
     """List the queries under a state path."""
     from weft.cli.state import list_state
@@ -149,11 +169,18 @@ def state_ls(
     return list_state(path, as_json=as_json)
 
 
-@state_app.command("show", epilog=_examples("weft state show /var/weft/3f2a", "weft state show /var/weft/3f2a --batch 41 --json"))
+@state_app.command(
+    "show", epilog=_examples("weft state show /var/weft/3f2a", "weft state show /var/weft/3f2a --batch 41 --json")
+)
 @guarded
 def state_show(
-    path: Annotated[str, typer.Argument(metavar="PATH[/QUERY]", help="A state path and the start of a query's id.", show_default=False)],
-    batch: Annotated[int | None, typer.Option(help="Which batch; the last good one by default.", show_default=False)] = None,
+    path: Annotated[
+        str,
+        typer.Argument(metavar="PATH[/QUERY]", help="A state path and the start of a query's id.", show_default=False),
+    ],
+    batch: Annotated[
+        int | None, typer.Option(help="Which batch; the last good one by default.", show_default=False)
+    ] = None,
     verify: Annotated[bool, typer.Option(help="Read every segment and compare its checksum.")] = True,
     as_json: AsJson = False,
 ) -> int:
@@ -163,7 +190,9 @@ def state_show(
     return show_state(path, batch=batch, verify=verify, as_json=as_json)
 
 
-@bench_app.command("kernel", epilog=_examples("weft bench kernel", "weft bench kernel --windows 20 --batches 12,16 --json"))
+@bench_app.command(
+    "kernel", epilog=_examples("weft bench kernel", "weft bench kernel --windows 20 --batches 12,16 --json")
+)
 @guarded
 def bench_kernel(
     windows: Annotated[str, typer.Option(help="log2 of the windows.")] = "16,20,23",

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from weft.cli.live import Screen, summary_table
-from weft.cli.output import err, out as stdout, print_json
+from weft.cli.output import err, print_json
+from weft.cli.output import out as stdout
 from weft.cli.run import watch
 from weft.errors import WeftError
 from weft.spec import within
@@ -40,7 +41,7 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) ->
         console.print(Text.assemble(("A power plant, live.", "bold"), _intro(plant.generators, rate, seconds)))
         console.print()
     try:
-        summary, query = _join(feeder, out, as_json)
+        summary = _join(feeder, out, as_json)
     finally:
         feeder.cancelled.set()
         feeder.go.set()
@@ -50,13 +51,19 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) ->
         console.print(Text("Stopped before the end: nothing to confirm.", style="yellow"))
         return 1
     confirmed = _confirm(out, as_json)
-    plot = _plot(out, plant.seconds, feeder)
+    plot = _plot(out, feeder)
     same = confirmed is None or (confirmed == summary.pairs and _written(out) == summary.pairs)
     if as_json:
-        facts = {**summary.to_dict(), "duckdb": confirmed, "written": _written(out), "equal": same, "plot": str(plot or "")}
+        facts = {
+            **summary.to_dict(),
+            "duckdb": confirmed,
+            "written": _written(out),
+            "equal": same,
+            "plot": str(plot or ""),
+        }
         print_json(facts, indent=None)
     else:
-        _report(summary, confirmed, plot, out, query)
+        _report(summary, confirmed, plot, out)
     return 0 if same else 1
 
 
@@ -80,12 +87,14 @@ def _empty(out: Path) -> None:
         (out / name).mkdir()
 
 
-def _join(feeder: Feeder, out: Path, as_json: bool) -> tuple[Summary, str]:
+def _join(feeder: Feeder, out: Path, as_json: bool) -> Summary:
     from weft.spark.run import Stream, joined, quiet_session, read_stream, start
 
     state, log = str((out / "state").absolute()), out / "spark.log"
     with nullcontext() if as_json else err().status("starting Spark ..."):
-        spark = quiet_session("weft demo", master=None, state=state, conf={"spark.sql.session.timeZone": "UTC"}, log=log)
+        spark = quiet_session(
+            "weft demo", master=None, state=state, conf={"spark.sql.session.timeZone": "UTC"}, log=log
+        )
         frames = [
             read_stream(spark, Stream("parquet", {"path": str(out / _FOLDERS[side])}, schema), side)
             for side, schema in _schemas().items()
@@ -113,7 +122,7 @@ def _join(feeder: Feeder, out: Path, as_json: bool) -> tuple[Summary, str]:
         note = "the first batch starts Python workers and, the first time ever, compiles kernels; then the sensors send"
         summary = watch(query, state, screen, enough, note=note)
     spark.stop()
-    return summary, str(query.id)
+    return summary
 
 
 def _schemas() -> dict[Side, str]:
@@ -127,7 +136,9 @@ def _confirm(out: Path, as_json: bool) -> int | None:
     try:
         import duckdb
     except ImportError:
-        err().print(Text("DuckDB is not installed, so the count is not confirmed: pip install 'weft[peers]'", style="yellow"))
+        err().print(
+            Text("DuckDB is not installed, so the count is not confirmed: pip install 'weft[peers]'", style="yellow")
+        )
         return None
     with nullcontext() if as_json else err().status("DuckDB counts on the same files ..."):
         question = f"""SELECT count(*) FROM read_parquet('{_quoted(out / "before")}/*.parquet') l
@@ -155,14 +166,18 @@ def _alarms(out: Path) -> Any:
         lines = entry.read_text(encoding="utf-8").splitlines()[1:]
         names |= {json.loads(line)["path"].rpartition("/")[2] for line in lines}
     tables = [pq.read_table(folder / name) for name in sorted(names)]
-    return pa.concat_tables(tables) if tables else pa.table({name.rpartition(" ")[2].rpartition(".")[2]: [] for name in SELECT})
+    return (
+        pa.concat_tables(tables)
+        if tables
+        else pa.table({name.rpartition(" ")[2].rpartition(".")[2]: [] for name in SELECT})
+    )
 
 
 def _written(out: Path) -> int:
     return int(_alarms(out).num_rows)
 
 
-def _plot(out: Path, seconds: int, feeder: Feeder) -> Path | None:
+def _plot(out: Path, feeder: Feeder) -> Path | None:
     import pyarrow.parquet as pq
 
     try:
@@ -176,7 +191,7 @@ def _plot(out: Path, seconds: int, feeder: Feeder) -> Path | None:
     return path
 
 
-def _report(summary: Summary, confirmed: int | None, plot: Path | None, out: Path, query: str) -> None:
+def _report(summary: Summary, confirmed: int | None, plot: Path | None, out: Path) -> None:
     console = stdout()
     console.print()
     table = summary_table(summary)
@@ -186,7 +201,12 @@ def _report(summary: Summary, confirmed: int | None, plot: Path | None, out: Pat
         table.add_row("DuckDB counts", Text(f"{confirmed:,}, {verdict}", style="bold green" if equal else "bold red"))
     console.print(table)
     console.print()
-    files = [("plot", plot), ("alarms", out / "alarms"), ("state", f"weft state show {out}/state"), ("Spark's log", out / "spark.log")]
+    files = [
+        ("plot", plot),
+        ("alarms", out / "alarms"),
+        ("state", f"weft state show {out}/state"),
+        ("Spark's log", out / "spark.log"),
+    ]
     for name, where in files:
         if where is not None:
             console.print(Text.assemble((f"{name:<15}", "cyan"), str(where)))

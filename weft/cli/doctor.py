@@ -78,7 +78,11 @@ def check_java() -> Check:
 def check_facts(facts: dict[str, Any], where: str) -> list[Check]:
     """Judge the facts of one machine."""
     python = tuple(int(part) for part in facts["python"].split(".")[:2])
-    checks = [_check("Python", python >= (3, 10), f"{facts['python']}, {facts['executable']}", "use Python 3.10 or newer.", where)]
+    checks = [
+        _check(
+            "Python", python >= (3, 10), f"{facts['python']}, {facts['executable']}", "use Python 3.10 or newer.", where
+        )
+    ]
     for name, least in _LEAST.items():
         have = facts["versions"].get(name)
         wanted = ".".join(map(str, least))
@@ -86,13 +90,23 @@ def check_facts(facts: dict[str, Any], where: str) -> list[Check]:
         checks.append(_check(name, have is not None and _version(have) >= least, have or "not installed", todo, where))
     pandas = facts["versions"].get("pandas")
     well = pandas is not None and (2, 2) <= _version(pandas) < (3,)
-    checks.append(_check("pandas", well, pandas or "not installed", "pip install 'pandas>=2.2,<3': PySpark insists on it.", where))
+    checks.append(
+        _check("pandas", well, pandas or "not installed", "pip install 'pandas>=2.2,<3': PySpark insists on it.", where)
+    )
     cache = facts["cache"]
     todo = "set NUMBA_CACHE_DIR to a writable folder, else every new Python worker compiles for seconds."
     if facts["kernel"]:
         checks.append(Check("kernels", "fail", facts["kernel"], "reinstall numba and numpy for this Python.", where))
     verdict: Verdict = "ok" if cache["writable"] else "warn"
-    checks.append(Check("Numba cache", verdict, f"{cache['folder']}, {'writable' if cache['writable'] else 'not writable'}", "" if cache["writable"] else todo, where))  # fmt: skip  # noqa: E501
+    checks.append(
+        Check(
+            "Numba cache",
+            verdict,
+            f"{cache['folder']}, {'writable' if cache['writable'] else 'not writable'}",
+            "" if cache["writable"] else todo,
+            where,
+        )
+    )
     checks += [_memory(facts["memory"], facts["cores"], where), _disk(facts["disk"], where)]
     if facts["state"] is not None:
         todo = "give a folder that the driver and every executor can write."
@@ -110,7 +124,7 @@ def _version(text: str) -> tuple[int, ...]:
     >>> _version("4.1.0rc2")
     (4, 1, 0)
     """
-    return tuple(int(part) for part in re.findall(r"\d+", text.split("rc")[0])[:3])
+    return tuple(int(part) for part in re.findall(r"\d+", text.partition("rc")[0])[:3])
 
 
 def _memory(memory: int | None, cores: int, where: str) -> Check:
@@ -118,7 +132,9 @@ def _memory(memory: int | None, cores: int, where: str) -> Check:
         return Check("memory", "warn", "unknown on this system", "Weft wants about 2 GB, and 1 GB per core.", where)
     found = f"{size(memory)} available, {cores} cores"
     if memory < _GIB:
-        return Check("memory", "fail", found, "free some: Spark's JVM and its Python workers need at least 1 GB.", where)
+        return Check(
+            "memory", "fail", found, "free some: Spark's JVM and its Python workers need at least 1 GB.", where
+        )
     few = memory < (1 + cores) * _GIB
     todo = "give Spark fewer cores (--master local[2]), or free some: 1 GB, and 1 GB per core, run well."
     return Check("memory", "warn" if few else "ok", found, todo if few else "", where)
@@ -168,5 +184,11 @@ def _show(checks: list[Check], failed: bool) -> None:
     console.print(table, soft_wrap=False)
     console.print()
     warned = any(check.verdict == "warn" for check in checks)
-    verdict = "Something must be done first." if failed else "Weft can run; see the warnings." if warned else "All is well: try `weft demo`."
+    verdict = (
+        "Something must be done first."
+        if failed
+        else "Weft can run; see the warnings."
+        if warned
+        else "All is well: try `weft demo`."
+    )
     console.print(Text(verdict, style="bold red" if failed else "bold green"))

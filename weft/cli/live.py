@@ -39,7 +39,9 @@ class Screen:
             self.console.print(Text(self.title, style="bold"), soft_wrap=True)
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._live is not None:
             self.note = ""
             self._live.update(self._table(), refresh=True)
@@ -69,8 +71,19 @@ class Screen:
             self.console.print(_line(report, self.one), soft_wrap=True)
 
     def _table(self) -> Group:
-        table = Table(title=self.title, title_style="bold", title_justify="left", box=None, pad_edge=False, padding=(0, 1))
-        names = ["batch", *(["rows in"] if self.one else ["left in", "right in"]), "pairs out", "rows/s", "state rows", "late", "imbalance", "seconds"]
+        table = Table(
+            title=self.title, title_style="bold", title_justify="left", box=None, pad_edge=False, padding=(0, 1)
+        )
+        names = [
+            "batch",
+            *(["rows in"] if self.one else ["left in", "right in"]),
+            "pairs out",
+            "rows/s",
+            "state rows",
+            "late",
+            "imbalance",
+            "seconds",
+        ]
         for name in names:
             table.add_column(name, justify="right", header_style="cyan", no_wrap=True)
         table.add_column("", style="yellow")
@@ -106,8 +119,12 @@ def summary_table(summary: Summary, *, one_stream: bool = False) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="cyan")
     table.add_column()
-    rows = f"{summary.rows['left']:,}" if one_stream else f"{summary.rows['left']:,} left, {summary.rows['right']:,} right"
-    late = f"{summary.late['left']:,}" if one_stream else f"{summary.late['left']:,} left, {summary.late['right']:,} right"
+    rows = (
+        f"{summary.rows['left']:,}" if one_stream else f"{summary.rows['left']:,} left, {summary.rows['right']:,} right"
+    )
+    late = (
+        f"{summary.late['left']:,}" if one_stream else f"{summary.late['left']:,} left, {summary.late['right']:,} right"
+    )
     table.add_row("batches", f"{summary.batches:,} in {summary.seconds:.1f} s, the longest {summary.slowest:.1f} s")
     table.add_row("rows in", rows)
     table.add_row("pairs out", f"{summary.pairs:,}")

@@ -14,10 +14,11 @@ from typing import Any
 
 from rich.console import Console
 from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
 from weft.cli.job import JobMistakes
-from weft.errors import JobError, SpecError, UnknownName, WeftError
+from weft.errors import JobError, LateStateError, SpecError, UnknownName, WeftError
 
 __all__ = ["complain", "err", "exit_code", "log_file", "on_stop", "out", "print_json", "size"]
 
@@ -38,8 +39,8 @@ def print_json(data: Any, *, indent: int | None = 2) -> None:
 
 
 def exit_code(error: WeftError) -> int:
-    """Return 2 where the request is at fault (job, join, name), 1 where running it failed."""
-    return 2 if isinstance(error, (JobError, SpecError, UnknownName)) else 1
+    """Return 2 where the request is at fault (job, join, name, another join's state), 1 where running it failed."""
+    return 2 if isinstance(error, (JobError, LateStateError, SpecError, UnknownName)) else 1
 
 
 def complain(error: WeftError, *, as_json: bool = False) -> None:
@@ -52,11 +53,19 @@ def complain(error: WeftError, *, as_json: bool = False) -> None:
         _mistakes(console, error)
         return
     what, *rest = str(error).splitlines() or [type(error).__name__]
-    console.print(Text.assemble(("error  ", "bold red"), (what, "bold")))
+    console.print(_beside("error", "bold red", Text(what, style="bold")))
     for line in rest:
         hint = line.startswith("Hint: ")
-        styled = Text.assemble(("try    ", "bold green"), line.removeprefix("Hint: ")) if hint else Text(f"       {line}")
-        console.print(styled)
+        console.print(_beside("try" if hint else "", "bold green", Text(line.removeprefix("Hint: "))))
+
+
+def _beside(label: str, style: str, text: Text) -> Table:
+    """Put a label before a text that may wrap."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(width=5, style=style, no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row(label, text)
+    return table
 
 
 def _mistakes(console: Console, error: JobMistakes) -> None:
@@ -101,7 +110,7 @@ def on_stop() -> Iterator[Callable[[], bool]]:
     """Turn Ctrl-C and SIGTERM into a question; a second Ctrl-C does not wait any longer."""
     asked: list[int] = []
 
-    def note(number: int, frame: FrameType | None) -> None:
+    def note(number: int, _frame: FrameType | None) -> None:
         if asked:
             raise KeyboardInterrupt
         asked.append(number)

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from weft.cli.job import Job, SourcePart, load_job
 from weft.cli.live import Screen, summary_table
-from weft.cli.output import err, log_file, on_stop, out, print_json
+from weft.cli.output import err, exit_code, log_file, on_stop, out, print_json
 from weft.errors import WeftError
 from weft.observe import BatchReport, Summary, disk_use, read_batch
 from weft.state import open_folder
@@ -47,8 +47,8 @@ def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> in
         title = f"{job.on}   {job.window}"
         with Screen(title, as_json=as_json, one_stream=job.right is None) as screen:
             summary = watch(query, job.state, screen)
-    except WeftError:
-        if not as_json:
+    except WeftError as error:
+        if not as_json and exit_code(error) == 1:
             console.print(Text(f"Spark's log: {log}", style="dim"), soft_wrap=True)
         raise
     _finish(summary, job, str(query.id), as_json)
@@ -56,7 +56,9 @@ def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> in
     return 0
 
 
-def watch(query: Any, state: str, screen: Screen, enough: Callable[[int], bool] = lambda _: False, note: str = "") -> Summary:
+def watch(
+    query: Any, state: str, screen: Screen, enough: Callable[[int], bool] = lambda _: False, note: str = ""
+) -> Summary:
     """Show a query's batches until it ends, is stopped by Ctrl-C, or says `enough` to the rows it has read."""
     from weft.spark.run import follow
 
@@ -103,7 +105,9 @@ def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
     from weft.spark.run import explained_join, quiet_session
 
     with err().status("starting Spark to analyze the condition ...") if not as_json else _nothing():
-        spark = quiet_session("weft explain", master=master or job.master, state=None, conf=job.conf, log=log_file("explain"))
+        spark = quiet_session(
+            "weft explain", master=master or job.master, state=None, conf=job.conf, log=log_file("explain")
+        )
         explanation = explained_join(_built(spark, job, None))
     if as_json:
         print_json(explanation.to_dict())

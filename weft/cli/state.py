@@ -65,7 +65,9 @@ def _show(console: Console, view: QueryView) -> None:
             console.print(Text.assemble("  ", (damage.file, "bold"), f": {damage.why}"), soft_wrap=True)
     if view.foreign:
         console.print()
-        console.print(Text(f"Not Weft's, or left over from an interrupted write: {', '.join(view.foreign)}", style="yellow"))
+        console.print(
+            Text(f"Not Weft's, or left over from an interrupted write: {', '.join(view.foreign)}", style="yellow")
+        )
 
 
 def _facts(view: QueryView) -> list[tuple[str, str | Text]]:
@@ -75,7 +77,9 @@ def _facts(view: QueryView) -> list[tuple[str, str | Text]]:
         ("plan", _plan(view)), ("last good", _health(view)),
     ]  # fmt: skip
     if view.unfinished:
-        facts.append(("unfinished", Text(f"{view.unfinished}: still running, or interrupted and replayed at the next start")))
+        facts.append(
+            ("unfinished", Text(f"{view.unfinished}: still running, or interrupted and replayed at the next start"))
+        )
     if view.clock is not None:
         count = view.clock.count
         facts.append(("rows so far", f"{count['left']:,} left, {count['right']:,} right"))

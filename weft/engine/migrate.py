@@ -31,7 +31,7 @@ def migrate(spec: JoinSpec, index: str, task: int, plan: Plan, old: Sequence[Tas
         if gained:
             holder.insert(Block.concat(gained))
         runs[side] = tuple(holder.snapshot())
-    return TaskState(plan, runs, old[0].before, old[0].clock)
+    return TaskState(plan, runs, old[0].before, old[0].clock, index)
 
 
 def _gained(side: Side, task: int, plan: Plan, old: Sequence[TaskState]) -> list[Block]:

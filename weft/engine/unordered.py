@@ -7,6 +7,7 @@ on the left wins; the other reading is reported only when the first does not hol
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import numpy as np
@@ -14,9 +15,9 @@ import pyarrow as pa
 
 from weft.engine.gather import Pairs
 from weft.index import Index, Matches, Probe
-from weft.kernels import float_of
+from weft.kernels import float_of, narrow
 from weft.spec import JoinSpec, Op, Term
-from weft.types import Block, Bools, Side, Words
+from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Side, Words
 
 __all__ = ["once", "terms_hold"]
 
@@ -95,7 +96,10 @@ def terms_hold(terms: tuple[Term, ...], left: Words, right: Words) -> Bools:
     for term in terms:
         a, b = left[term.left], right[term.right]
         if term.op is Op.BAND:
-            near = (a >= b + int(term.lo)) & (a <= b + int(term.hi))
+            least, most, near = np.full(len(a), WORD_MIN), np.full(len(a), WORD_MAX), np.ones(len(a), np.bool_)
+            for end, lower, bound in ((-term.hi, True, least), (-term.lo, False, most)):
+                narrow(a, None if math.isinf(end) else int(end), lower, bound, near)
+            near &= (least <= b) & (b <= most)
         elif term.op is Op.FBAND:
             with np.errstate(invalid="ignore"):
                 difference = float_of(a) - float_of(b)

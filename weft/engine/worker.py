@@ -103,15 +103,17 @@ class Worker:
     def _load(self, plan: Plan) -> tuple[TaskState, Manifest | None]:
         store, before = self.store, self.batch - 1
         if store is None or self.batch == 0:
-            return TaskState(plan), None
+            return TaskState(plan, index=self.job.index), None
         first = self._manifest(store, 0, before)  # task 0 always exists, and every replay rewrites it
         store.check(first.fingerprint, self.job.spec.identity())
         old = plan_from_json(first.plan)
         own = first if self.task == 0 else (store.manifest(self.task, before) if self.task < old.tasks else None)
-        if old == plan:
+        if old == plan and first.index == self.job.index:
             own = own or self._manifest(store, self.task, before)
             return store.load(own, self.job.payload), own
         self.migrated = f"{old.scheme} x {old.tasks} -> {plan.scheme} x {plan.tasks}"
+        if first.index != self.job.index:  # runs are laid out for one index: another one lays them out anew
+            self.migrated += f", index {first.index} -> {self.job.index}"
         states = [store.load(self._manifest(store, task, before), self.job.payload) for task in range(old.tasks)]
         return migrate(self.job.spec, self.job.index, self.task, plan, states), own
 

@@ -50,7 +50,9 @@ def list_queries(path: str) -> list[QueryLine]:
     """Return the queries under a state path."""
     folder = open_folder(path)
     if not folder.exists(""):
-        raise StateError.of(f"There is no {path}.", "", "give the path that was state= of the join (conf spark.weft.state).")
+        raise StateError.of(
+            f"There is no {path}.", "", "give the path that was state= of the join (conf spark.weft.state)."
+        )
     return [_line(folder / name, name) for name in _queries(folder)]
 
 

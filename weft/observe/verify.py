@@ -40,7 +40,8 @@ class Verifier:
     def batches(self) -> list[int]:
         """Return the batches of which any task has a manifest."""
         tasks = [int(name) for name in self.query.names() if name.isdigit()]
-        return sorted({batch for task in tasks for batch in self.versions(task)})
+        oldest = min(self.versions(0), default=0)  # a task that was away for a while may have left older ones behind
+        return sorted({batch for task in tasks for batch in self.versions(task) if batch >= oldest})
 
     def versions(self, task: int) -> list[int]:
         """Return the batches of which one task has a manifest."""

@@ -5,6 +5,7 @@ Boundaries come from samples of the keys seen (`weft.control`), so a skewed or d
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -23,12 +24,17 @@ _ENDS: dict[Op, tuple[int | None, int | None]] = {
 """`probe OP stored` as offsets from the probe's word to the ends of what it reaches."""
 
 
+def _end(offset: float) -> int | None:
+    """Return a band's end, None where it is open."""
+    return None if math.isinf(offset) else int(offset)
+
+
 def reach(term: Term, words: Words) -> tuple[Words, Words, Bools]:
     """Return the inclusive range of stored words that `term`, read from the probe, allows; and which rows allow any."""
     word = words[term.left]
     if term.op is Op.FBAND:
         return float_range(word, term.lo, term.hi)
-    low, high = (-int(term.hi), -int(term.lo)) if term.op is Op.BAND else _ENDS[term.op]
+    low, high = (_end(-term.hi), _end(-term.lo)) if term.op is Op.BAND else _ENDS[term.op]
     least, most = np.full(len(word), WORD_MIN), np.full(len(word), WORD_MAX)
     alive = np.ones(len(word), np.bool_)
     narrow(word, low, True, least, alive)

@@ -28,17 +28,19 @@ _PACKAGES = ("weft", "pyspark", "pyarrow", "numpy", "numba", "pandas", "sqlglot"
 
 def facts(state: str | None = None) -> dict[str, Any]:
     """Return what can be known of this machine and this Python."""
-    versions: dict[str, str | None] = {}
-    for name in _PACKAGES:
-        try:
-            versions[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            versions[name] = None
+    versions = {name: _version(name) for name in _PACKAGES}
     return {
         "host": socket.gethostname(), "python": platform.python_version(), "executable": sys.executable,
         "versions": versions, "cores": os.cpu_count() or 1, "memory": _memory(), "cache": _cache(),
         "disk": shutil.disk_usage(tempfile.gettempdir()).free, "state": _state(state), "kernel": _kernel(),
     }  # fmt: skip
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def _memory() -> int | None:
@@ -60,13 +62,18 @@ def _cache() -> dict[str, Any]:
     named = os.environ.get("NUMBA_CACHE_DIR")
     home = Path.home() / ".cache" / "numba" if os.environ.get("HOME") else None
     for folder in [Path(named)] if named else [own, *([home] if home else [])]:
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                return {"folder": str(folder), "writable": True}
-        except OSError:
-            continue
+        if _writable(folder):
+            return {"folder": str(folder), "writable": True}
     return {"folder": str(named or own), "writable": False}
+
+
+def _writable(folder: Path) -> bool:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return True
+    except OSError:
+        return False
 
 
 def _kernel() -> str:

@@ -56,7 +56,7 @@ class RouteTask:
         routers = [Router(self.job.spec, s, self.inputs[s], plan, batch, here.partition) for s in self.sides]
         for piece, table in enumerate(_pieces(batches, whole=self.job.spec.counted)):
             for router in routers:
-                cut = router.route(table)
+                cut = router.route(_typed(table, self.job.payload[router.side]))
                 yield from _ship(
                     (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece)) for d in cut
                 )
@@ -79,6 +79,17 @@ def _pieces(batches: Iterable[pa.RecordBatch], *, whole: bool) -> Iterator[pa.Ta
             gathered, rows = [], 0
     if gathered:
         yield pa.Table.from_batches(gathered).combine_chunks()
+
+
+def _typed(table: pa.Table, payload: pa.Schema) -> pa.Table:
+    """Return the table with the payload's types and names; mostly it has the types already."""
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(table.columns, payload, strict=False)
+    ]
+    rest = range(len(columns), table.num_columns)
+    names = [*payload.names, *(table.column_names[number] for number in rest)]
+    return pa.table([*columns, *(table.column(number) for number in rest)], names=names)
 
 
 def _ship(messages: Iterable[tuple[int, Callable[[pa.BufferOutputStream], None]]]) -> Iterator[pa.RecordBatch]:
@@ -128,6 +139,7 @@ class JoinTask:
 def _bodies(batch: pa.RecordBatch) -> Iterator[pa.Buffer]:
     column = batch.column(1)
     _, _, data = column.buffers()
-    ends = np.frombuffer(column.buffers()[1], np.int32, len(column) + 1, column.offset * 4)
+    width = np.dtype(np.int64 if pa.types.is_large_binary(column.type) else np.int32)  # by the session's settings
+    ends = np.frombuffer(column.buffers()[1], width, len(column) + 1, column.offset * width.itemsize)
     for number in range(len(column)):
         yield data.slice(int(ends[number]), int(ends[number + 1] - ends[number]))

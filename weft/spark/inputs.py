@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, PySparkException
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ByteType,
     DataType,
@@ -25,6 +24,7 @@ from pyspark.sql.types import (
 from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.spark.analyze import Analyzed
+from weft.spark.arrow import arrow_schema
 from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Window, Within
 from weft.types import SIDES, Side
 
@@ -100,7 +100,7 @@ class _Travel:
         routed = self.frame.select(*chosen or [F.lit(False).alias("nothing")])
         fields = [self.frame.schema[name] for name in self.names]
         payload = StructType([StructField(f"{side[0]}{i}", f.dataType, f.nullable) for i, f in enumerate(fields)])
-        return SideInput(routed, inputs, payload, _arrow(payload, self.names))
+        return SideInput(routed, inputs, payload, _arrow(self.analyzed.spark, payload, self.names))
 
 
 def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
@@ -153,9 +153,9 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _arrow(payload: StructType, names: tuple[str, ...]) -> pa.Schema:
+def _arrow(spark: SparkSession, payload: StructType, names: tuple[str, ...]) -> pa.Schema:
     try:
-        return to_arrow_schema(payload)
+        return arrow_schema(spark, payload)
     except (PySparkException, TypeError) as error:
         kinds = ", ".join(
             f"{name} {field.dataType.simpleString()}" for name, field in zip(names, payload.fields, strict=True)

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import BooleanType, StructField, StructType
 
 from weft.control import Choice, Explanation, choose, explain_join
@@ -19,6 +18,7 @@ from weft.engine import Job
 from weft.errors import SpecError
 from weft.routing import Plan, Scheme
 from weft.spark.analyze import Analyzed, analyze
+from weft.spark.arrow import arrow_schema
 from weft.spark.functions import JoinTask, RouteTask, Where
 from weft.spark.inputs import SideInput, check_time_columns, self_inputs, side_input
 from weft.spark.sampling import sampled_plan
@@ -124,7 +124,7 @@ class Built:
         output = StructType([*self.sides["left"].payload.fields, *self.sides["right"].payload.fields])
         if self._both_ways:
             output = StructType([*output.fields, StructField("swapped", BooleanType())])
-        task = JoinTask(job, self.where, to_arrow_schema(output), plan)
+        task = JoinTask(job, self.where, arrow_schema(self.analyzed.spark, output), plan)
         joined = routed.repartitionById(self.tasks, F.col("task")).mapInArrow(task, output)
         return self._project(joined)
 

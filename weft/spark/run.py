@@ -30,7 +30,17 @@ from weft.spec import JoinSpec, Window
 from weft.state import StateStore, open_folder
 from weft.state.documents import read_document
 
-__all__ = ["Progress", "Stream", "belongs", "explained_join", "follow", "joined", "quiet_session", "read_stream", "start"]
+__all__ = [
+    "Progress",
+    "Stream",
+    "belongs",
+    "explained_join",
+    "follow",
+    "joined",
+    "quiet_session",
+    "read_stream",
+    "start",
+]
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,11 @@ def quiet_session(
     name: str, *, master: str | None, state: str | None, conf: dict[str, str], log: Path
 ) -> SparkSession:  # fmt: skip
     """Start Spark with everything that the JVM and the Python workers write to stderr going to a file."""
-    settings = {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"} if (master or "local").startswith("local") else {}
+    settings = (
+        {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
+        if (master or "local").startswith("local")
+        else {}
+    )
     try:
         with _stderr_to(log):
             spark = session(name, master=master, state=state, conf={**settings, **conf})
@@ -103,7 +117,9 @@ def read_stream(spark: SparkSession, stream: Stream, name: str) -> DataFrame:
         frame = frame.where(stream.where) if stream.where else frame
         return frame.selectExpr(*stream.select) if stream.select else frame
     except PySparkException as error:
-        raise JobError.of(f"Spark cannot read [{name}]: {_sentence(error)}", f"Its format is {stream.format!r}.", _hint(error)) from None
+        raise JobError.of(
+            f"Spark cannot read [{name}]: {_sentence(error)}", f"Its format is {stream.format!r}.", _hint(error)
+        ) from None
 
 
 def joined(
@@ -163,7 +179,9 @@ def start(
             writer = writer.trigger(**trigger)  # type: ignore[arg-type]
         return (writer.queryName(name) if name else writer).start()
     except PySparkException as error:
-        raise JobError.of(f"Spark cannot write [sink]: {_sentence(error)}", f"Its format is {format!r}.", _hint(error)) from None
+        raise JobError.of(
+            f"Spark cannot write [sink]: {_sentence(error)}", f"Its format is {format!r}.", _hint(error)
+        ) from None
 
 
 def follow(query: StreamingQuery, stop: Callable[[int], bool], poll: float = 0.2) -> Iterator[Progress]:
@@ -203,7 +221,9 @@ def cause(text: str) -> WeftError:
         return kind(found[2].strip()) if issubclass(kind, WeftError) else WeftError(found[2].strip())
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     python = next((line for line in reversed(lines) if re.match(r"\w+(\.\w+)*(Error|Exception): ", line)), "")
-    return WeftError.of(f"The query failed: {lines[0] if lines else 'no reason given'}", python, "Spark's log says more.")
+    return WeftError.of(
+        f"The query failed: {lines[0] if lines else 'no reason given'}", python, "Spark's log says more."
+    )
 
 
 def _sentence(error: PySparkException) -> str:
@@ -213,5 +233,5 @@ def _sentence(error: PySparkException) -> str:
 
 def _hint(error: PySparkException) -> str:
     if "Failed to find the data source" in str(error):
-        return "check the format, or add its package: [spark].conf with \"spark.jars.packages\"."
+        return 'check the format, or add its package: [spark].conf with "spark.jars.packages".'
     return "check format, path, options and schema in the job file."

@@ -115,6 +115,13 @@ class Folder:
         except FileNotFoundError:
             pass
 
+    def delete_all(self) -> None:
+        """Delete the folder and what is in it; already gone is fine."""
+        try:
+            self.system.delete_dir(self.path)
+        except FileNotFoundError:
+            pass
+
     def check_writable(self) -> None:
         """Raise when nothing can be written here."""
         probe = f".weft-probe-{uuid.uuid4().hex[:8]}"

@@ -7,6 +7,8 @@ columns follow, in arrival order. So a mapped segment *is* a run: nothing is reb
 from __future__ import annotations
 
 import os
+import time
+import uuid
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -68,10 +70,9 @@ def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
 def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
     """Map a segment and verify it (once per process and file)."""
     where = f"{folder}/{segment.name}"
-    data = _content(folder, segment)
-    if data.size != segment.bytes:
-        raise StateError.torn(where, f"it has {data.size} bytes, the manifest says {segment.bytes}")
-    _verify(where, segment, data)
+    data = folder.read(segment.name) if folder.local else _copy(folder, segment)
+    if folder.local and (why := _damage(segment, data, where)):
+        raise StateError.torn(where, why)
     try:
         with pa.ipc.open_file(data) as reader:
             table = reader.read_all()
@@ -84,35 +85,62 @@ def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
     stacked = (
         np.stack([column.to_numpy() for column in columns[:words]]) if words else np.zeros((0, segment.rows), np.int64)
     )
+    kept = [
+        column if column.type == field.type else column.cast(field.type)  # the session's time zone may have changed
+        for column, field in zip(columns[words + 2 :], payload, strict=True)
+    ]
     return Run(
-        stacked, columns[words].to_numpy(), columns[words + 1].to_numpy(),
-        pa.table(columns[words + 2 :], schema=payload), segment.newest, segment.span, segment.name,
+        stacked, columns[words].to_numpy(), columns[words + 1].to_numpy(), pa.table(kept, schema=payload),
+        segment.newest, segment.span, segment.name,
     )  # fmt: skip
 
 
 _VERIFIED: dict[tuple[str, str], int] = {}
+_UNUSED = 3600
+"""Seconds after which a copy that nobody reads any more may go."""
 
 
-def _verify(where: str, segment: Segment, data: pa.Buffer) -> None:
-    key = (where, segment.checksum)
-    stamp = os.stat(where).st_mtime_ns if os.path.exists(where) else 0
-    if _VERIFIED.get(key) == stamp:
-        return
+def _damage(segment: Segment, data: pa.Buffer, file: str = "") -> str:
+    """Tell what is wrong with the content, "" if nothing; of a local file that has not changed, only once."""
+    if data.size != segment.bytes:
+        return f"it has {data.size} bytes, the manifest says {segment.bytes}"
+    key, stamp = (file, segment.checksum), os.stat(file).st_mtime_ns if file else 0
+    if file and _VERIFIED.get(key) == stamp:
+        return ""
     if checksum(memoryview(data)) != segment.checksum:
-        raise StateError.torn(where, "its checksum does not match the manifest")
+        return "its checksum does not match the manifest"
     if len(_VERIFIED) > 100_000:
         _VERIFIED.clear()
-    _VERIFIED[key] = stamp
+    if file:
+        _VERIFIED[key] = stamp
+    return ""
 
 
-def _content(folder: Folder, segment: Segment) -> pa.Buffer:
-    """Return the file's bytes; a remote one is first brought to this machine's disk."""
-    if folder.local:
-        return folder.read(segment.name)
-    here = executor_cache() / f"{segment.checksum}-{segment.bytes}.arrow"
-    if not here.exists():
-        aside = here.with_suffix(f".{os.getpid()}")
-        aside.write_bytes(memoryview(folder.read(segment.name)))
-        aside.rename(here)
-    with pa.memory_map(str(here)) as file:
+def _copy(folder: Folder, segment: Segment) -> pa.Buffer:
+    """Return a remote segment from this machine's disk; it is fetched if there is no copy, or a damaged one."""
+    cache = executor_cache()
+    here = str(cache / f"{segment.checksum}-{segment.bytes}.arrow")
+    if os.path.exists(here) and os.path.getsize(here) == segment.bytes:
+        data = _mapped(here)
+        if not _damage(segment, data, here):
+            os.utime(here, ns=(time.time_ns(), os.stat(here).st_mtime_ns))
+            return data
+    fetched = folder.read(segment.name)
+    if why := _damage(segment, fetched):
+        raise StateError.torn(f"{folder}/{segment.name}", why)
+    for old in cache.glob("*.arrow"):
+        try:
+            if old.stat().st_atime < time.time() - _UNUSED:
+                old.unlink()
+        except FileNotFoundError:  # another task was faster
+            pass
+    aside = f"{here}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
+    with open(aside, "wb") as file:
+        file.write(memoryview(fetched))
+    os.replace(aside, here)
+    return _mapped(here)
+
+
+def _mapped(path: str) -> pa.Buffer:
+    with pa.memory_map(path) as file:
         return file.read_buffer()

@@ -11,6 +11,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -41,6 +43,7 @@ class Manifest:
     before: dict[Side, int]
     clock: dict[str, dict[Side, int]]
     stats: dict[str, Any]
+    index: str = ""
     garbage: tuple[tuple[int, str], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
@@ -54,6 +57,22 @@ class Manifest:
         segments = {side: tuple(Segment(**entry) for entry in data["segments"][side]) for side in SIDES}
         garbage = tuple((batch, name) for batch, name in data["garbage"])
         return cls(**{**data, "segments": segments, "garbage": garbage})
+
+
+_SWEEP = 10
+"""At least so many batches lie between two searches for stray files."""
+
+_OURS = re.compile(r"\.?(\d+)(\.json|\.metrics\.json|-\d+\.arrow)(\.\d+-[0-9a-f]+)?")
+
+
+def _batch_of(name: str) -> int:
+    """Return the batch that wrote a file (or wrote it aside); of a file that is not ours, one that never gets old."""
+    found = _OURS.fullmatch(name)
+    return int(found[1]) if found else sys.maxsize
+
+
+def _versions(folder: Folder) -> list[int]:
+    return [int(name[:-5]) for name in folder.names() if name.endswith(".json") and name[:-5].isdigit()]
 
 
 class StateStore:
@@ -128,7 +147,7 @@ class StateStore:
             raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
         clock = Clock(**manifest.clock)
         runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
-        return TaskState(plan_from_json(manifest.plan), runs, manifest.before, clock)
+        return TaskState(plan_from_json(manifest.plan), runs, manifest.before, clock, manifest.index)
 
     def save(
         self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None
@@ -151,7 +170,7 @@ class StateStore:
         horizon = batch - self.retain
         manifest = Manifest(
             task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, state.clock.to_json(), stats,
-            tuple((since, name) for since, name in garbage if since > horizon),
+            state.index, tuple((since, name) for since, name in garbage if since > horizon),
         )  # fmt: skip
         write_document(folder, f"{batch}.json", manifest.to_json())
         self._collect(folder, batch, [name for since, name in garbage if since <= horizon])
@@ -162,22 +181,38 @@ class StateStore:
         for name in names:
             folder.delete(name)
         last = batch - self.retain
-        if last > 0:
-            folder.delete(f"{last - 1}.json")
-            folder.delete(f"{last - 1}.metrics.json")
-            if folder.path.endswith("/0"):
-                (self.folder / "plans").delete(f"{last - 1}.json")
+        if last <= 0:
+            return
+        folder.delete(f"{last - 1}.json")
+        folder.delete(f"{last - 1}.metrics.json")
+        if folder.path.endswith("/0"):
+            (self.folder / "plans").delete(f"{last - 1}.json")
+        if batch % max(self.retain, _SWEEP) == 0:
+            self._sweep(folder, last)
+
+    def _sweep(self, folder: Folder, last: int) -> None:
+        """Delete what slipped through: left by killed tasks, by a task that was away, by a longer `retain`."""
+        task = int(folder.path.rpartition("/")[2])
+        try:
+            kept = [self.manifest(task, version) for version in _versions(folder) if version >= last]
+        except StateError:  # a damaged old version is no reason to fail, and may need any segment
+            return
+        needed = {entry.name for manifest in kept if manifest for side in SIDES for entry in manifest.segments[side]}
+        for name in folder.names():
+            if _batch_of(name) < last and name not in needed:
+                folder.delete(name)
+        if folder.path.endswith("/0"):
+            for name in (self.folder / "plans").names():
+                if _batch_of(name) < last:
+                    (self.folder / "plans").delete(name)
 
     def collect_orphans(self, batch: int, tasks: int) -> None:
         """Delete folders of tasks that no longer exist, once no kept version refers to them."""
         for name in self.folder.names():
             if name.isdigit() and int(name) >= tasks:
                 folder = self.folder / name
-                newest = max(
-                    (int(n.split(".")[0]) for n in folder.names() if n.removesuffix(".json").isdigit()), default=-1
-                )
-                if newest < batch - self.retain:
-                    folder.system.delete_dir(folder.path)
+                if max(_versions(folder), default=-1) < batch - self.retain:
+                    folder.delete_all()
 
     # Metrics
 

@@ -28,13 +28,14 @@ class Clock:
 class TaskState:
     """Runs of both sides, the bounds below which their rows have expired, the clock, and the plan they were routed by.
 
-    `total` counts over the life of the query: rows in and late rows per side.
+    `index` is the one that laid the runs out: another cannot read them as they lie.
     """
 
     plan: Plan
     runs: dict[Side, tuple[Run, ...]] = field(default_factory=lambda: {"left": (), "right": ()})
     before: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, WORD_MIN))
     clock: Clock = field(default_factory=Clock)
+    index: str = ""
 
     @property
     def rows(self) -> dict[Side, int]:

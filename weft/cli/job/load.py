@@ -57,7 +57,9 @@ def _job(path: Path, reader: Reader) -> Job:
     self_join = "stream" in reader.data
     names = ("stream",) if self_join else ("left", "right")
     if self_join and ("left" in reader.data or "right" in reader.data):
-        reader.wrong("stream", "A job has either [stream] (a self join) or [left] and [right].", "take one of them out.")
+        reader.wrong(
+            "stream", "A job has either [stream] (a self join) or [left] and [right].", "take one of them out."
+        )
     for name in names:
         if name not in reader.data:
             right = "add [left] and [right], or [stream] for a self join."
@@ -143,7 +145,9 @@ def _join_select(
             if len(parts) > 1 and parts[0].lower() in known:
                 have = known[parts[0].lower()]
                 if have is not None and parts[1] != "*" and parts[1].lower() not in {name.lower() for name in have}:
-                    reader.wrong("join.select", f"{item!r}: {parts[0]} has no column {parts[1]!r}. It has: {', '.join(have)}.")
+                    reader.wrong(
+                        "join.select", f"{item!r}: {parts[0]} has no column {parts[1]!r}. It has: {', '.join(have)}."
+                    )
 
 
 def _column_type() -> Any:

@@ -75,7 +75,9 @@ class Reader:
 
     def _typed(self, path: str, field: Field, value: Any) -> bool:
         if not _is(field.kind, value):
-            right = f"write {path.rpartition('.')[2]} = {field.example}." if field.example else f"write a table [{path}]."
+            right = (
+                f"write {path.rpartition('.')[2]} = {field.example}." if field.example else f"write a table [{path}]."
+            )
             self.wrong(path, f"It is {_said(value)}, and must be {_WANTED[field.kind]}.", right)
             return False
         if field.kind == "text" and not value.strip():

@@ -46,7 +46,9 @@ TABLES: dict[str, dict[str, Field]] = {
     "stream": _SOURCE,
     "join": {
         "on": Field("text", '"l.v1 > r.v2 AND l.i1 < r.i2"', required=True),
-        "window": Field("table", '{ kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }', required=True),
+        "window": Field(
+            "table", '{ kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }', required=True
+        ),
         "state": Field("text", '"out/state"'),
         "scheme": Field("text", '"auto"', choices=("auto", *SCHEMES)),
         "index": Field("text", '"auto"', choices=("auto", *INDEXES)),

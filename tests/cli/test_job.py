@@ -1,0 +1,156 @@
+"""The job file: what is read, and every mistake with its key, its line and what would be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import weft
+from weft.cli.job import Job, JobMistakes, load_job
+from weft.cli.job.lines import key_lines
+from weft.cli.job.sql import schema_columns, selected_columns
+from weft.errors import JobError
+
+WHOLE = (Path(__file__).parent / "plant.toml").read_text(encoding="utf-8")
+WINDOW = 'window = { kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }'
+
+
+def load(tmp_path: Path, text: str) -> Job:
+    path = tmp_path / "job.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_job(path)
+
+
+def mistakes(tmp_path: Path, text: str) -> list[tuple[str, int, str]]:
+    with pytest.raises(JobMistakes) as caught:
+        load(tmp_path, text)
+    return [(m.key, m.line, f"{m.what} {m.right}") for m in caught.value.mistakes]
+
+
+def test_a_sound_job_is_read_whole(tmp_path) -> None:
+    job = load(tmp_path, WHOLE + "[trigger]\navailable_now = true\n[spark]\nmaster = 'local[2]'\nconf.spark.a.b = 1\n")
+    assert job.left.options == {"path": "data/left"}
+    assert job.window == weft.within("10 seconds", on="ts", delay="5 seconds")
+    assert job.trigger == {"availableNow": True}
+    assert (job.master, job.conf) == ("local[2]", {"spark.a.b": "1"})
+    assert job.state == str(Path("out/state").absolute())
+    assert job.right is not None and job.sink.mode == "append"
+
+
+@pytest.mark.parametrize(
+    ("text", "window"),
+    [
+        ('{ kind = "within", before = "1 min", after = 0, left = "ts", right = "ts" }', None),
+        ('{ kind = "within", before = "1 min", on = "ts" }', weft.within(before="1 min", on="ts")),
+        ('{ kind = "within", span = 5, on = "id", delay = 2 }', weft.within(5, on="id", delay=2)),
+        ('{ kind = "last", rows = 100, order = "ts" }', weft.last(100, order="ts")),
+        ('{ kind = "last", rows = 100 }', weft.last(100)),
+        ('{ kind = "tumbling", size = "1 minute", on = "ts" }', weft.tumbling("1 minute", on="ts")),
+        ('{ kind = "tumbling_rows", rows = 10 }', weft.tumbling_rows(10)),
+        ('{ kind = "unbounded" }', weft.unbounded()),
+    ],
+)
+def test_every_kind_of_window(tmp_path, text, window) -> None:
+    whole = WHOLE.replace(WINDOW, f"window = {text}")
+    if window is None:
+        ((key, _, said),) = mistakes(tmp_path, whole)
+        assert key == "[join].window" and "mixes plain numbers with durations" in said
+    else:
+        assert load(tmp_path, whole).window == window
+
+
+MISTAKES = {
+    "unknown key": (("v1 double, i1 double\"", "v1 double, i1 double\"\ncolums = [\"id\"]"), "[left].colums", 7, "did you mean 'select'?"),
+    "unknown table": (("[sink]", "[sinks]\n[sink]"), "sinks", 18, "did you mean 'sink'?"),
+    "missing key": (('on = "l.v1 > r.v2 AND l.i1 < r.i2"\n', ""), "[join].on", 13, 'write on = "l.v1 > r.v2 AND'),
+    "missing checkpoint": (('checkpoint = "out/checkpoint"\n', ""), "checkpoint", 0, 'write checkpoint = "out/checkpoint"'),
+    "checkpoint below": (("path = \"out/pairs\"", "path = \"out/pairs\"\ncheckpoint = 'c'"), "[sink].checkpoint", 21, "at the top of the file"),
+    "missing state": (('state = "out/state"\n', ""), "[join].state", 13, "every executor can write"),
+    "missing table": (("[sink]\nformat = \"parquet\"\npath = \"out/pairs\"\n", ""), "[sink]", 0, "add a table [sink]"),
+    "wrong type": (('path = "data/left"', "path = 3"), "[left].path", 5, "It is the number 3, and must be a text"),
+    "no schema": (('schema = "id long, ts timestamp, v2 double, i2 double"\n', ""), "[right].schema", 8, "must be told its columns"),
+    "bad schema": (("id long, ts timestamp, v1", "id long, ts, v1"), "[left].schema", 6, "no type for ts"),
+    "no path": (('path = "data/right"\n', ""), "[right].path", 8, "needs its folder"),
+    "on does not parse": (("l.v1 > r.v2", "(l.v1 > r.v2"), "[join].on", 14, "does not parse"),
+    "unknown column": (("l.v1 >", "l.v9 >"), "[join].on", 14, "The left side has no column 'v9'. It has: id, ts, v1, i1."),
+    "unknown alias": (("l.v1 >", "x.v1 >"), "[join].on", 14, "There is no side 'x'"),
+    "one side": (("l.v1 > r.v2 AND l.i1 < r.i2", "l.v1 > 3"), "[join].on", 14, "says nothing about the right side"),
+    "unknown window": (('kind = "within"', 'kind = "withn"'), "[join].window.kind", 15, "did you mean 'within'?"),
+    "no kind": (('kind = "within", ', ""), "[join].window.kind", 15, "Windows are: within, last"),
+    "window key": (("span =", "spam ="), "[join].window.spam", 15, "did you mean 'span'?"),
+    "window column": (('on = "ts"', 'on = "time"'), "[join].window.on", 15, "The left side has no column 'time'"),
+    "bad duration": (('"10 seconds"', '"10 secnds"'), "[join].window", 15, "which is not a duration"),
+    "negative duration": (('"10 seconds"', '"-10 seconds"'), "[join].window", 15, "negative"),
+    "unknown scheme": (("[sink]", "scheme = \"hsh\"\n[sink]"), "[join].scheme", 18, "did you mean 'hash'?"),
+    "unknown index": (("[sink]", "index = \"btre\"\n[sink]"), "[join].index", 18, "Known: auto, runs"),
+    "no tasks": (("[sink]", "tasks = 0\n[sink]"), "[join].tasks", 18, "whole number of at least 1"),
+    "select": (("[sink]", "select = [\"l.id\", \"r.v1\"]\n[sink]"), "[join].select", 18, "r has no column 'v1'"),
+    "select syntax": (("[sink]", "select = [\"l.id AS\", \"(\"]\n[sink]"), "[join].select", 18, "does not parse"),
+    "unordered": (("[sink]", "unordered = true\n[sink]"), "[join].unordered", 18, "Only a self join"),
+    "mode": (("path = \"out/pairs\"", "path = \"out/pairs\"\nmode = \"complete\""), "[sink].mode", 21, "Known: append"),
+    "memory sink": (('path = "out/pairs"', "\n[trigger]"), "[sink].path", 18, "needs its folder"),
+    "both triggers": (("[sink]", "[trigger]\nonce = true\navailable_now = true\n[sink]"), "[trigger]", 18, "keep one of them"),
+    "trigger time": (("[sink]", "[trigger]\nprocessing_time = \"soon\"\n[sink]"), "[trigger].processing_time", 19, "not a duration"),
+    "where": (("[join]", "where = \"v3 > 1\"\n[join]"), "[right].where", 13, "There is no column 'v3'"),
+    "both kinds": (("[sink]", "[stream]\nformat = \"rate\"\n[sink]"), "[stream]", 18, "either [stream]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_names_key_line_and_what_would_be_right(tmp_path, name) -> None:
+    (old, new), key, line, said = MISTAKES[name]
+    assert old in WHOLE
+    found = mistakes(tmp_path, WHOLE.replace(old, new, 1))
+    assert (key, line) in {(k, n) for k, n, _ in found}, found
+    assert any(k == key and said in text for k, _, text in found), found
+
+
+def test_all_mistakes_come_at_once_in_the_order_of_the_file(tmp_path) -> None:
+    text = WHOLE.replace("l.v1 >", "l.v9 >").replace('path = "data/left"', "path = 1").replace("out/pairs", "")
+    found = mistakes(tmp_path, text)
+    assert [(key, line) for key, line, _ in found] == [("[left].path", 5), ("[join].on", 14), ("[sink].path", 20)]
+    with pytest.raises(JobError, match=r"job.toml has 3 mistakes") as caught:
+        load(tmp_path, text)
+    assert "line 14, [join].on: The left side has no column 'v9'" in str(caught.value)
+
+
+def test_a_self_join_reads_one_stream(tmp_path) -> None:
+    text = '[stream]\nformat = "rate"\n[join]\non = "a.value > b.value"\nstate = "s"\nunordered = true\n'
+    text += 'window = { kind = "last", rows = 10, order = "timestamp" }\n[sink]\nformat = "noop"\n'
+    job = load(tmp_path, 'checkpoint = "c"\n' + text)
+    assert job.right is None and job.unordered and job.left.format == "rate"
+    ((key, line, said),) = mistakes(tmp_path, 'checkpoint = "c"\n' + text.replace("b.value", "b.valu"))
+    assert (key, line) == ("[join].on", 5) and "no column 'valu'" in said
+
+
+def test_columns_follow_the_selection(tmp_path) -> None:
+    select = 'schema = "id long, ts timestamp, v1 double, i1 double"\nselect = ["ts", "v1 * 1000 AS mv", "i1"]'
+    text = WHOLE.replace('schema = "id long, ts timestamp, v1 double, i1 double"', select)
+    ((key, _, said),) = mistakes(tmp_path, text)
+    assert key == "[join].on" and "It has: ts, mv, i1." in said
+    assert load(tmp_path, text.replace("l.v1", "l.mv")).left.select == ("ts", "v1 * 1000 AS mv", "i1")
+
+
+def test_what_is_not_toml_says_where(tmp_path) -> None:
+    with pytest.raises(JobError, match=r"is not TOML: .*line 2"):
+        load(tmp_path, "[left]\nformat = \n")
+    with pytest.raises(JobError, match="There is no job file"):
+        load_job(tmp_path / "none.toml")
+
+
+def test_lines_of_keys() -> None:
+    text = 'a = 1\n[t]\n"b c" = """\n[x]\nd = 1\n"""\ne = [\n  "f = 1", # g = 2\n]\n[t.u]\nv = { w = "x = 1", y = 2 }\n'
+    lines = key_lines(text)
+    assert lines == {"a": 1, "t": 2, "t.b c": 3, "t.e": 7, "t.u": 10, "t.u.v": 11, "t.u.v.w": 11, "t.u.v.y": 11}
+
+
+def test_columns_of_schema_and_selection() -> None:
+    assert schema_columns("`a b` int NOT NULL, m map<string, int>, d decimal(10, 2)") == ("a b", "m", "d")
+    assert selected_columns(["*", "a + 1 AS c"], ("a", "b")) == ("a", "b", "c")
+    assert selected_columns(["*"], None) is None
+
+
+def test_the_examples_are_sound() -> None:
+    for path in sorted((Path(__file__).parents[2] / "examples").glob("*.toml")):
+        assert load_job(path).path == path

@@ -1,0 +1,66 @@
+"""A streaming join in a process of its own, to be killed: `python driver.py FOLDER [--master M] [--tasks N]`.
+
+Reads FOLDER/left and FOLDER/right file by file, writes FOLDER/out, and FOLDER/done when everything has been joined.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
+
+ON = "abs(l.x - r.x) <= 40"
+NEAR, DELAY = "25 seconds", "3 seconds"
+SCHEMA = "id bigint, ts timestamp_ntz, x bigint"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--tasks", type=int, default=3)
+    parser.add_argument("--conf", action="append", default=[])
+    args = parser.parse_args()
+
+    from pyspark.sql import SparkSession
+
+    import weft
+
+    folder: Path = args.folder
+    conf = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.streaming.minBatchesToRetain": "2",
+        "spark.local.dir": str(folder / "local"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        **dict(item.split("=", 1) for item in args.conf),
+    }
+    builder = SparkSession.builder.master(args.master).appName("weft crash test")
+    for key, value in conf.items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    sides = [
+        spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / side))
+        for side in ("left", "right")
+    ]
+    pairs = weft.join(
+        *sides, on=ON, window=weft.within(NEAR, on="ts", delay=DELAY), scheme="range", tasks=args.tasks,
+        select=["l.id AS l", "r.id AS r"], state=str(folder / "state"),
+    )  # fmt: skip
+    writer = pairs.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(folder / "out"))
+    query.awaitTermination()
+    (folder / "done").write_text("done")
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""Streams from files, one file per batch and side; queries that run until the files are used up; what they left."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming import StreamingQuery
+
+from tests.oracle import Batch, Result, Row
+from weft.state.documents import read_document
+from weft.state.paths import open_folder
+from weft.types import SIDES
+
+__all__ = ["Desk", "pairs_of"]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """A session and a folder: writes the input, runs the query, reads the output."""
+
+    spark: SparkSession
+    folder: Path
+
+    def stream(self, name: str, tables: Sequence[pa.Table]) -> DataFrame:
+        """Return a stream that gives one of the tables per batch."""
+        folder = self.folder / name
+        folder.mkdir(parents=True, exist_ok=True)
+        for number, table in enumerate(tables):
+            self.add(name, number, table)
+        schema = self.spark.read.parquet(str(folder)).schema
+        return self.spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+
+    def add(self, name: str, number: int, table: pa.Table) -> None:
+        """Add the file of one batch; the source takes the oldest file first."""
+        path = self.folder / name / f"{number:03}.parquet"
+        aside = self.folder / f"{name}-{number:03}.aside"
+        pq.write_table(table, aside)
+        os.utime(aside, (1_700_000_000 + number * 10,) * 2)
+        aside.rename(path)
+
+    @property
+    def state(self) -> str:
+        return (self.folder / "state").as_uri()
+
+    def start(self, frame: DataFrame, name: str = "out") -> StreamingQuery:
+        """Start a query into a Parquet sink."""
+        return (
+            frame.writeStream.format("parquet")
+            .option("checkpointLocation", str(self.folder / f"{name}-checkpoint"))
+            .trigger(availableNow=True)
+            .start(str(self.folder / name))
+        )
+
+    def run(self, frame: DataFrame, name: str = "out") -> pa.Table:
+        """Run a query until its input is used up; return all it wrote."""
+        query = self.start(frame, name)
+        query.awaitTermination()
+        return self.read(name, frame)
+
+    def read(self, name: str, frame: DataFrame) -> pa.Table:
+        return self.spark.read.schema(frame.schema).parquet(str(self.folder / name)).toArrow()
+
+    def late(self) -> dict[str, int]:
+        """Return the late rows per side, from the manifests of the one query."""
+        (query,) = [path for path in (self.folder / "state").iterdir() if path.is_dir()]
+        total = dict.fromkeys(SIDES, 0)
+        for file in query.glob("[0-9]*/[0-9]*.json"):
+            if file.stem.isdigit():
+                stats = read_document(open_folder(str(file.parent)), file.name)["stats"]
+                for side in SIDES:
+                    total[side] += stats["late"][side]
+        return dict(total)
+
+    def batches(self) -> int:
+        """Return how many batches the query has joined."""
+        return 1 + max(int(file.stem) for file in (self.folder / "state").glob("*/0/[0-9]*.json") if file.stem.isdigit())
+
+
+def pairs_of(found: pa.Table | Result | Iterable[Row], one: str = "x", two: str = "y") -> Counter[tuple[Any, Any]]:
+    """Return the pairs of ids, as often as they occur."""
+    if isinstance(found, Result):
+        return Counter((left["id"], right["id"]) for left, right in found.pairs)
+    rows = found.to_pylist() if isinstance(found, pa.Table) else found
+    return Counter((row[one], row[two]) for row in rows)
+
+
+def tables(batches: Sequence[Batch], side: str, schema: pa.Schema) -> list[pa.Table]:
+    """Return one table per batch."""
+    found = []
+    for batch in batches:
+        rows = [dict(row) for part in (batch.left if side == "left" else batch.right) for row in part]
+        found.append(pa.Table.from_pylist(rows, schema))
+    return found

@@ -1,0 +1,125 @@
+"""File systems that are not local: files travel whole, segments are kept on this machine's disk."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+from pyarrow import fs
+
+from tests.state.batches import expected, feed, joined, store
+from weft.errors import StateError
+from weft.observe import inspect_query
+from weft.state import Folder
+from weft.types import SIDES
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give every test its own cache."""
+    here = tmp_path / "tmp"
+    here.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(here))
+    return here
+
+
+@pytest.fixture(params=["subtree", "mock"])
+def remote(request: pytest.FixtureRequest, tmp_path: Path) -> Folder:
+    if request.param == "mock":
+        return Folder(fs._MockFileSystem(), "bucket/state")
+    (tmp_path / "far").mkdir()
+    return Folder(fs.SubTreeFileSystem(str(tmp_path / "far"), fs.LocalFileSystem()), "bucket/state")
+
+
+def _cached(cache: Path) -> list[Path]:
+    return sorted(cache.rglob("*.arrow"))
+
+
+def test_batches_and_restarts(remote: Folder, cache: Path) -> None:
+    assert not remote.local
+    remote.check_writable()
+    found = feed(joined(store(remote, retain=2), scheme="range", tasks=3), 8)
+    found += feed(joined(store(remote, retain=2), 8, scheme="range", tasks=2), 8)
+    assert sorted(found) == expected(16)
+    assert _cached(cache)
+    view = inspect_query(remote / "query")
+    assert view.last_good == view.last_batch == 15
+    assert not view.damage
+
+
+def _one_segment(remote: Folder, batch: int) -> str:
+    manifest = store(remote).manifest(1, batch)
+    assert manifest is not None
+    return f"1/{manifest.segments['left'][-1].name}"
+
+
+def _overwrite(remote: Folder, name: str, data: bytes) -> None:
+    with remote.system.open_output_stream(f"{remote}/query/{name}") as file:
+        file.write(data)
+
+
+def _read(remote: Folder, name: str) -> bytes:
+    with remote.system.open_input_file(f"{remote}/query/{name}") as file:
+        return bytes(file.read())
+
+
+@pytest.mark.parametrize("harm", ["flip", "cut", "empty", "missing", "foreign"])
+@pytest.mark.parametrize("what", ["segment", "manifest", "plan"])
+def test_harm(what: str, harm: str, remote: Folder, cache: Path) -> None:
+    feed(joined(store(remote), scheme="matrix"), 3)
+    name = {"segment": _one_segment(remote, 2), "manifest": "1/2.json", "plan": "plans/3.json"}[what]
+    data = bytearray(_read(remote, name))
+    data[len(data) // 2] ^= 1
+    harmed = {"flip": bytes(data), "cut": bytes(data[:-9]), "empty": b"", "foreign": b"hello"}
+    if harm == "missing":
+        remote.system.delete_file(f"{remote}/query/{name}")
+    else:
+        _overwrite(remote, name, harmed[harm])
+    for copy in _cached(cache):  # the next batch runs on another machine
+        copy.unlink()
+    with pytest.raises(StateError) as caught:
+        feed(joined(store(remote), 3, scheme="matrix"), 1)
+    assert f"{remote}/query/{name}" in str(caught.value)
+    assert inspect_query(remote / "query").last_good == 1
+
+
+def test_a_damaged_copy_on_this_machine_is_fetched_again(remote: Folder, cache: Path) -> None:
+    found = feed(joined(store(remote), scheme="matrix"), 4)
+    for copy in _cached(cache):
+        content = bytearray(copy.read_bytes())
+        content[len(content) // 2] ^= 1
+        copy.unlink()
+        copy.write_bytes(content)
+    found += feed(joined(store(remote), 4, scheme="matrix"), 2)
+    assert sorted(found) == expected(6)
+
+
+def test_a_copy_that_was_cut_short_is_fetched_again(remote: Folder, cache: Path) -> None:
+    found = feed(joined(store(remote), scheme="matrix"), 4)
+    for copy in _cached(cache):
+        content = copy.read_bytes()
+        copy.unlink()
+        copy.write_bytes(content[: len(content) // 2])
+    found += feed(joined(store(remote), 4, scheme="matrix"), 2)
+    assert sorted(found) == expected(6)
+
+
+def test_former_tasks_are_collected(remote: Folder) -> None:
+    feed(joined(store(remote, 2), tasks=4), 3)
+    feed(joined(store(remote, 2), 3, tasks=2), 6)
+    assert [name for name in (remote / "query").names() if name.isdigit()] == ["0", "1"]
+    held = store(remote, 2).manifest(0, 8)
+    assert held is not None
+    assert all(held.segments[side] for side in SIDES)
+
+
+def test_copies_that_nobody_reads_are_deleted(remote: Folder, cache: Path) -> None:
+    join = joined(store(remote), scheme="matrix")
+    feed(join, 3)
+    stale = _cached(cache)
+    for copy in stale:
+        os.utime(copy, (1_000_000_000, copy.stat().st_mtime))
+    feed(join, 3)
+    assert not [copy for copy in stale if copy.exists() and copy.stat().st_atime < 1_500_000_000]

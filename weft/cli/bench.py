@@ -1,0 +1,143 @@
+"""`weft bench`: run a benchmark and print its table, or its JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.table import Table
+from rich.text import Text
+
+from weft.cli.output import err, out, print_json
+from weft.errors import SpecError, WeftError
+
+__all__ = ["run_inequality", "run_kernel", "run_spark"]
+
+
+def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
+    """Measure the default index; windows and batches are logarithms."""
+    from weft.bench.kernel import run
+
+    logs, steps = _numbers("--windows", windows, 30), _numbers("--batches", batches, 30)
+    with _status("measuring, best of three each ...", as_json):
+        rows = run(logs, steps)
+    if as_json:
+        print_json(rows)
+        return 0
+    table = _table("band join, count window, one core", "batch", *(f"window 2^{w}" for w in logs))
+    speed = {(int(row["log2_window"]), int(row["log2_batch"])): row["mtuples_per_s"] for row in rows}
+    for batch in steps:
+        table.add_row(f"2^{batch}", *(f"{speed[window, batch]:.2f}" for window in logs))
+    out().print(table)
+    out().print(Text("million tuples per second, both streams together", style="dim"))
+    return 0
+
+
+def run_spark(rows: str, window: int, batches: int, native_rows: int, *, as_json: bool) -> int:
+    """Measure the join on Spark, beside its peers."""
+    from weft.bench.spark import run
+
+    sizes = _numbers("--rows", rows, 1 << 40)
+    if min(sizes) < 10:
+        raise SpecError.of(f"--rows is {rows!r}.", "A batch needs at least 10 rows.", "write --rows 1000000,4000000.")
+    with _status("writing data, starting Spark ...", as_json) as say:
+        results = run(sizes, window, batches, native_rows, say)
+    if as_json:
+        print_json(results)
+        return 0
+    table = _table(
+        f"band join of two Parquet streams, window {window:,} rows, 2 pairs per row",
+        "",
+        "rows a batch",
+        "weft",
+        "beside it",
+        "ratio",
+    )
+    for one in results:
+        table.add_row(*_line(one))
+    out().print(table)
+    return 0
+
+
+def _line(one: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    rows = f"{one['rows']:,}"
+    if one["case"] == "fixed cost":
+        return (
+            "fixed cost",
+            rows,
+            f"{one['weft_s']:.2f} s",
+            f"null join {one['null_s']:.2f} s",
+            f"{one['weft_over_null']:.2f} x",
+        )
+    if "native_rows_per_s" in one:
+        native = f"Spark's own join {one['native_rows_per_s']:,} rows/s"
+        return "own join", rows, f"{one['weft_rows_per_s']:,} rows/s", native, f"{one['weft_over_native']:.1f} x"
+    null = f"null join {one['null_rows_per_s']:,} rows/s"
+    return "throughput", rows, f"{one['weft_rows_per_s']:,} rows/s", null, f"{one['weft_over_null']:.2f} x"
+
+
+def run_inequality(rows: int, repeat: int, *, as_json: bool) -> int:
+    """Measure two inequalities beside DuckDB and Polars."""
+    from weft.bench.inequality import run
+
+    try:
+        with _status("measuring ...", as_json):
+            results = run(rows, repeat)
+    except ImportError as error:
+        raise WeftError.of(
+            f"{error}.", "The benchmark runs beside DuckDB and Polars.", "pip install 'weft[peers]'"
+        ) from None
+    if as_json:
+        print_json(results)
+        return 0
+    table = _table(
+        f"a.x > b.x AND a.y < b.y, {rows:,} x {rows:,} rows",
+        "pairs",
+        "share",
+        "weft",
+        "DuckDB",
+        "Polars",
+        "weft / better peer",
+    )
+    for one in results:
+        seconds = [f"{one[f'{name}_s']:.3f} s" for name in ("weft", "duckdb", "polars")]
+        table.add_row(f"{one['pairs']:,}", f"{one['share']:.3%}", *seconds, f"{one['ratio']:.2f}")
+    out().print(table)
+    return 0
+
+
+def _numbers(option: str, text: str, most: int) -> list[int]:
+    try:
+        numbers = [int(part.replace("_", "")) for part in text.split(",") if part.strip()]
+    except ValueError:
+        numbers = []
+    if not numbers or min(numbers) < 1 or max(numbers) > most:
+        raise SpecError.of(
+            f"{option} is {text!r}.", f"It is a list of whole numbers from 1 to {most:,}.", f"write {option} 16,20."
+        )
+    return numbers
+
+
+def _table(title: str, *columns: str) -> Table:
+    table = Table(
+        title=title,
+        title_style="bold",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+        header_style="cyan",
+        padding=(0, 2, 0, 0),
+    )
+    for name in columns:
+        table.add_column(name, justify="right" if name else "left", no_wrap=True)
+    return table
+
+
+@contextmanager
+def _status(text: str, as_json: bool) -> Iterator[Callable[[str], None]]:
+    if as_json:
+        yield lambda _: None
+        return
+    with err().status(text) as status:
+        yield lambda note: status.update(f"{note} ...")
