@@ -19,7 +19,19 @@ from weft.cli.output import exit_code, size
 from weft.errors import JobError, LateStateError, SpecError, StateError
 
 PLANT = Path(__file__).parent / "plant.toml"
-COMMANDS = ["demo", "run", "explain", "doctor", "state", "state ls", "state show", "bench", "bench kernel", "bench spark", "bench inequality"]
+COMMANDS = [
+    "demo",
+    "run",
+    "explain",
+    "doctor",
+    "state",
+    "state ls",
+    "state show",
+    "bench",
+    "bench kernel",
+    "bench spark",
+    "bench inequality",
+]
 
 
 def call(*words: str | Path) -> Any:
@@ -62,7 +74,9 @@ def test_a_sound_job_is_checked_without_spark() -> None:
 
 def test_a_bad_job_exits_2_with_all_mistakes_and_no_traceback(tmp_path) -> None:
     bad = tmp_path / "bad.toml"
-    bad.write_text(PLANT.read_text(encoding="utf-8").replace("l.v1", "l.v9").replace("within", "withn"), encoding="utf-8")
+    bad.write_text(
+        PLANT.read_text(encoding="utf-8").replace("l.v1", "l.v9").replace("within", "withn"), encoding="utf-8"
+    )
     for command in ("run", "explain"):
         done = call(command, bad)
         assert done.exit_code == 2
@@ -94,7 +108,12 @@ def test_state_show(tmp_path) -> None:
     query = write_state(tmp_path)
     done = call("state", "show", tmp_path / "0c5a")
     assert done.exit_code == 0
-    for said in ("batch 3, the last one there is", "matrix, 1 x 2, 2 tasks: first plan", "1970-01-01 00:00:34", "0 to 3"):
+    for said in (
+        "batch 3, the last one there is",
+        "matrix, 1 x 2, 2 tasks: first plan",
+        "1970-01-01 00:00:34",
+        "0 to 3",
+    ):
         assert said in done.output
     assert json.loads(call("state", "show", tmp_path, "--json").output)["last_good"] == 3
     assert "after batch 1" in call("state", "show", tmp_path, "--batch", "1").output
@@ -112,7 +131,9 @@ def test_bench_refuses_nonsense() -> None:
     assert done.exit_code == 2 and "whole numbers" in done.output
 
 
-@pytest.mark.parametrize("content", ["no command", "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", "#!/bin/sh\nexit 1\n"])
+@pytest.mark.parametrize(
+    "content", ["no command", "#!/bin/sh\necho 'openjdk version \"11.0.2\"' >&2\n", "#!/bin/sh\nexit 1\n"]
+)
 def test_doctor_sees_a_java_that_will_not_do(tmp_path, monkeypatch, content) -> None:
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
@@ -124,10 +145,17 @@ def test_doctor_sees_a_java_that_will_not_do(tmp_path, monkeypatch, content) -> 
 
 
 def test_doctor_judges_facts() -> None:
-    versions = {"pyspark": "4.0.1", "pyarrow": "26.0.0", "numpy": "2.0.0", "numba": None, "sqlglot": "30.1", "pandas": "3.0.0"}
+    versions = {
+        "pyspark": "4.0.1",
+        "pyarrow": "26.0.0",
+        "numpy": "2.0.0",
+        "numba": None,
+        "sqlglot": "30.1",
+        "pandas": "3.0.0",
+    }
     facts = {
         "host": "h", "python": "3.9.1", "executable": "py", "versions": versions, "cores": 8, "memory": 3 << 30,
-        "cache": {"folder": "/x", "writable": False}, "disk": 1 << 30, "state": "The state path /x cannot be written", "kernel": "",
+        "cache": {"folder": "/x", "writable": False}, "disk": 1 << 30, "state": "/x cannot be written", "kernel": "",
     }  # fmt: skip
     verdicts = {check.name: check.verdict for check in check_facts(facts, "executor h")}
     failing = {name for name, verdict in verdicts.items() if verdict == "fail"}

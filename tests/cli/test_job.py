@@ -60,6 +60,7 @@ def test_every_kind_of_window(tmp_path, text, window) -> None:
         assert load(tmp_path, whole).window == window
 
 
+# ruff: noqa: E501  one mistake per line reads as a table
 MISTAKES = {
     "unknown key": (("v1 double, i1 double\"", "v1 double, i1 double\"\ncolums = [\"id\"]"), "[left].colums", 7, "did you mean 'select'?"),
     "unknown table": (("[sink]", "[sinks]\n[sink]"), "sinks", 18, "did you mean 'sink'?"),

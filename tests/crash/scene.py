@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
@@ -35,7 +36,11 @@ def write_input(folder: Path, batches: int, rows: int = 250, first: int = 0, dri
             ts = [EPOCH * 1_000_000 + batch * 10_000_000 + draw.randrange(-2_000_000, 10_000_000) for _ in range(rows)]
             x = [batch * drift + int(draw.gauss(0, 1000)) for _ in ts]
             ids = [batch * rows + number for number in range(rows)]
-            columns = {"id": pa.array(ids, pa.int64()), "ts": pa.array(ts, pa.timestamp("us")), "x": pa.array(x, pa.int64())}
+            columns = {
+                "id": pa.array(ids, pa.int64()),
+                "ts": pa.array(ts, pa.timestamp("us")),
+                "x": pa.array(x, pa.int64()),
+            }
             file = folder / side / f"{batch:03}.parquet"
             aside = folder / f".{side}-{batch}"
             pq.write_table(pa.table(columns), aside)
@@ -100,7 +105,9 @@ class Spawned:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.kill()
 
     def log(self) -> str:
@@ -125,14 +132,14 @@ class Spawned:
         end = time.monotonic() + 20
         while (alive := self.members()) and time.monotonic() < end:
             for pid in alive:
-                try:
+                with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
             time.sleep(0.02)
         self.popen.wait(timeout=20)
 
 
 def drive(folder: Path, *more: str) -> Spawned:
     """Start the driver over a folder."""
-    return Spawned("driver", [sys.executable, str(DRIVER), str(folder), *more], folder, PYTHONPATH=str(DRIVER.parents[2]))
+    return Spawned(
+        "driver", [sys.executable, str(DRIVER), str(folder), *more], folder, PYTHONPATH=str(DRIVER.parents[2])
+    )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.crash
 BATCHES, KILLS = 24, 11
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)  # under three minutes on an idle machine
 def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
     """JVM, driver and Python workers die together, in the middle of batches, also of those in which state migrates."""
     write_input(tmp_path, BATCHES)
@@ -28,9 +29,8 @@ def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
     for batch in batches:
         moment = draw.choice(["planned", "planned", "first manifest", "output"])
         with drive(tmp_path) as driver:
-            wait_for(
-                lambda b=batch, m=moment: _reached(tmp_path, b, m), 120, f"batch {batch} {moment}", alive=[driver]
-            )  # type: ignore[misc]
+            reached = partial(_reached, tmp_path, batch, moment)
+            wait_for(reached, 240, f"batch {batch} {moment}", alive=[driver])
             time.sleep(draw.uniform(0, 0.4))
             driver.kill()
         inside[not (tmp_path / "checkpoint" / "commits" / str(batch)).exists()] += 1
@@ -101,9 +101,7 @@ class _Cluster:
 
     def __enter__(self) -> _Cluster:
         try:
-            master = self._start(
-                "master", "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0"
-            )
+            master = self._start("master", "master.Master", "--host", "127.0.0.1", "--port", "0", "--webui-port", "0")
             wait_for(lambda: bool(self._announced(master)), 60, "a master", alive=[master])
             self.url = self._announced(master)
         except BaseException:
@@ -118,9 +116,22 @@ class _Cluster:
     def worker(self) -> Spawned:
         """Start a worker with one core and wait until the master knows it."""
         number = len(list(self.folder.glob("worker-*.log")))
-        options = ["-c", "1", "-m", "1g", "--host", "127.0.0.1", "--webui-port", "0", "-d", str(self.folder / f"work-{number}")]
+        options = [
+            "-c",
+            "1",
+            "-m",
+            "1g",
+            "--host",
+            "127.0.0.1",
+            "--webui-port",
+            "0",
+            "-d",
+            str(self.folder / f"work-{number}"),
+        ]
         process = self._start(f"worker-{number}", "worker.Worker", *options, self.url)
-        wait_for(lambda: "Successfully registered with master" in process.path.read_text(), 60, "a worker", alive=[process])
+        wait_for(
+            lambda: "Successfully registered with master" in process.path.read_text(), 60, "a worker", alive=[process]
+        )
         return process
 
     def kill(self, process: Spawned) -> None:

@@ -291,7 +291,9 @@ def _not_late(cuts: Sequence[Sequence[pa.Table]], delay: int) -> tuple[list[pa.T
         for number, part in enumerate(parts):
             if part is not None:
                 kept[number].append(part.filter(pa.array(on_time[number], pa.bool_())))
-            newest[number] = max([*times[number], *([newest[number]] if newest[number] is not None else [])], default=None)
+            newest[number] = max(
+                [*times[number], *([newest[number]] if newest[number] is not None else [])], default=None
+            )
     return [pa.concat_tables(parts) for parts in kept], late
 
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.kernels import sort
-from weft.kernels.sort import merged_order, order_of, remembered_order
+from weft.kernels.sort import order_of, remembered_order
 from weft.types import WORD_MAX, WORD_MIN
 
 quick = settings(deadline=None, max_examples=60)
@@ -29,14 +29,6 @@ def test_two_columns(rows: list[tuple[int, int]]) -> None:
     assert order_of([first, second]).tolist() == np.lexsort([second, first]).tolist()
 
 
-@given(pieces=st.lists(words, min_size=1, max_size=20))
-@quick
-def test_merging_sorted_pieces_is_sorting_them(pieces: list[np.ndarray]) -> None:
-    joined = np.concatenate([np.sort(piece) for piece in pieces])
-    cuts = np.cumsum([0, *(len(piece) for piece in pieces)])[:-1].tolist()
-    assert merged_order([joined], cuts).tolist() == np.argsort(joined, kind="stable").tolist()
-
-
 @pytest.mark.parametrize("low_bits", [1, 20, 40])
 def test_keys_that_differ_in_low_bits_only(low_bits: int) -> None:
     """Worst for packing: two far groups take all the leading bits."""
@@ -54,9 +46,6 @@ def test_the_order_of_a_block_is_remembered_by_identity() -> None:
 
 
 def test_kernels_as_plain_python() -> None:
-    out = np.empty(5, np.uint64)
-    sort.merge_packed.py_func(np.array([1, 4, 9], np.uint64), np.array([2, 4], np.uint64), out)  # type: ignore[attr-defined]
-    assert out.tolist() == [1, 2, 4, 4, 9]
     order = np.array([1, 0, 2])
     assert sort.repair.py_func(np.array([5, 3, 4]), order)  # type: ignore[attr-defined]
     assert order.tolist() == [1, 2, 0]

@@ -48,7 +48,7 @@ def test_an_older_batch(query) -> None:
     view = inspect_query(str(query), 1)
     assert (view.batch, view.last_good) == (1, 3)
     assert view.clock is not None and view.clock.count == {"left": 20, "right": 20}
-    with pytest.raises(StateError, match="Batch 9 is not kept.*\n.*0 to 3"):
+    with pytest.raises(StateError, match=r"Batch 9 is not kept.*\n.*0 to 3"):
         inspect_query(str(query), 9)
 
 

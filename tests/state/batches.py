@@ -55,5 +55,7 @@ def expected(batches: int, first: int = 0) -> list[tuple[int, int]]:
         (one["id"], two["id"])
         for one in sides[0]
         for two in sides[1]
-        if abs(one["x"] - two["x"]) <= 3 and abs(one["ts"] - two["ts"]) <= 40 and max(one["id"], two["id"]) >= first * 1000
+        if abs(one["x"] - two["x"]) <= 3
+        and abs(one["ts"] - two["ts"]) <= 40
+        and max(one["id"], two["id"]) >= first * 1000
     )

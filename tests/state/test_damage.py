@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -140,7 +141,9 @@ def test_harm(name: str, harm: str, query: Path) -> None:
     else:
         file = query / name[-1] / f"{BATCHES - 1}.json"
     relative = str(file.relative_to(query))
-    good = [batch for batch in range(BATCHES - 1) if not name.endswith("segment") or relative not in _segments(query, batch)]
+    good = [
+        batch for batch in range(BATCHES - 1) if not name.endswith("segment") or relative not in _segments(query, batch)
+    ]
     HARMS[harm](file)
     view = inspect_query(str(query))
     assert [damage.file for damage in view.damage] == [str(file)]
@@ -193,7 +196,12 @@ def test_a_manifest_of_another_join(query: Path, tmp_path: Path) -> None:
 
 def test_what_the_next_batch_does_not_need_may_be_lost(query: Path) -> None:
     """Older versions, metrics, files written aside by a killed task: no error, no loss."""
-    for path in (query / "0" / "0.json", query / "1" / "1.json", query / "plans" / "1.json", query / "1" / "3.metrics.json"):
+    for path in (
+        query / "0" / "0.json",
+        query / "1" / "1.json",
+        query / "plans" / "1.json",
+        query / "1" / "3.metrics.json",
+    ):
         path.unlink()
     (query / "0" / ".4-0.arrow.123-abc").write_bytes(b"half")
     (query / "1" / "4-0.arrow").write_bytes(b"torn by a killed task that had no time to rename")
@@ -221,7 +229,7 @@ def test_a_replay_over_what_it_left_before(query: Path) -> None:
     assert before == content()
 
 
-CHANGES = {
+CHANGES: dict[str, tuple[dict[str, Any], str, str]] = {
     "predicate": ({"on": "abs(l.x - r.x) <= 4"}, "condition", "<= 4"),
     "operator": ({"on": "l.x < r.x"}, "condition", "<"),
     "window": ({"window": weft.within(41, on="ts", delay=5)}, "window", "41"),
@@ -233,11 +241,11 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_another_join_is_refused(change: str, query: Path) -> None:
     more, what, now = CHANGES[change]
-    options = {"on": ON, "scheme": "matrix", **more}
-    fingerprint = joined(None, **options).spec.fingerprint()  # type: ignore[arg-type]
+    options: dict[str, Any] = {"on": ON, "scheme": "matrix", **more}
+    fingerprint = joined(None, **options).spec.fingerprint()
     state = store(query.parent)
     state.fingerprint = fingerprint
-    made = joined(state, BATCHES, **options)  # type: ignore[arg-type]
+    made = joined(state, BATCHES, **options)
     with pytest.raises(LateStateError, match="belongs to another join") as caught:
         feed(made, 1)
     text = str(caught.value)
@@ -257,7 +265,7 @@ def test_another_schema_is_refused(query: Path) -> None:
     state = StateStore(str(query.parent), "query", fingerprint)
     made = Join(wider.schema, rows("right", 0).schema, state=state, **options)  # type: ignore[arg-type]
     made.run.batch = BATCHES
-    with pytest.raises(LateStateError, match="left schema: was .*more double"):
+    with pytest.raises(LateStateError, match=r"left schema: was .*more double"):
         list(made.feed(wider, rows("right", BATCHES)))
 
 

@@ -54,7 +54,8 @@ def test_every_truncation_is_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [b"hello", b"{}", b"[]", b"3", b'"body"', b"null", json.dumps({"body": {}}).encode(), b"\xff\xfe\x00", b"PAR1"]
+    "content",
+    [b"hello", b"{}", b"[]", b"3", b'"body"', b"null", json.dumps({"body": {}}).encode(), b"\xff\xfe\x00", b"PAR1"],
 )
 def test_foreign_content(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "3.json").write_bytes(content)

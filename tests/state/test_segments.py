@@ -45,12 +45,13 @@ PAYLOADS: dict[str, tuple[pa.DataType, list[object]]] = {
 }  # fmt: skip
 
 
-def _run(payload: pa.Table, rows: list[int] | None = None, words: int = 2, **more: int) -> Run:
-    """Make a run whose i-th sorted row is the payload row `rows[i]`."""
-    number = np.array(range(payload.num_rows) if rows is None else rows, np.int64)
-    columns = np.arange(words * len(number), dtype=np.int64).reshape(words, len(number))
-    u = np.arange(len(number), dtype=np.uint32) + np.uint32(2**32 - 100)
-    return Run(columns, u, number, payload, **more)
+def _run(payload: pa.Table, rows: list[int] | None = None, words: int = 2, newest: int = -5, span: int = 0) -> Run:
+    """Make a run whose i-th row in index order is the row `rows[i]`; rows that are not named have expired."""
+    count = payload.num_rows
+    order = np.array(range(count) if rows is None else rows, np.int64)
+    columns = np.arange(words * count, dtype=np.int64).reshape(words, count) * 3 - 7
+    u = np.arange(count, dtype=np.uint32) + np.uint32(2**32 - 2000)
+    return Run(columns, u, order, payload, newest, span)
 
 
 def _names(table: pa.Table) -> pa.Schema:
@@ -58,10 +59,11 @@ def _names(table: pa.Table) -> pa.Schema:
 
 
 def _same(run: Run, read: Run) -> None:
-    """Compare sorted rows: words, draws, and the payload each refers to."""
-    np.testing.assert_array_equal(run.words, read.words)
-    np.testing.assert_array_equal(run.u, read.u)
-    assert (read.words.dtype, read.u.dtype, read.row.dtype) == (np.int64, np.uint32, np.int64)
+    """Compare in index order: words, draws, and the payload each refers to."""
+    np.testing.assert_array_equal(run.words[:, run.row], read.words[:, read.row])
+    np.testing.assert_array_equal(run.u[run.row], read.u[read.row])
+    assert len(read) == len(run)
+    assert [str(array.dtype) for array in (read.words, read.u, read.row)] == ["int64", "uint32", "int64"]
     wanted = run.payload.take(pa.array(run.row)).combine_chunks()
     found = read.payload.take(pa.array(read.row)).combine_chunks()
     assert found.schema == _names(run.payload)
@@ -164,7 +166,9 @@ _ROWS = st.lists(st.tuples(st.none() | st.text(), st.none() | st.lists(st.none()
 
 
 @given(rows=_ROWS, data=st.data())
-def test_any_rows(rows: list[tuple[object, object]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_any_rows(
+    rows: list[tuple[object, object]], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     schema = pa.schema({"s": pa.string(), "l": pa.list_(pa.int8())})
     payload = pa.table({"s": [text for text, _ in rows], "l": [numbers for _, numbers in rows]}, schema=schema)
     payload = payload.slice(data.draw(st.integers(0, len(rows))))

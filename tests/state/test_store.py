@@ -123,7 +123,9 @@ def test_tasks_that_come_back_find_no_stale_state(tmp_path: Path) -> None:
 
 def test_scheme_and_index_may_change_on_restart(tmp_path: Path) -> None:
     found: list[tuple[int, int]] = []
-    for batch, (scheme, index) in enumerate([("matrix", "runs"), ("range", "runs"), ("split", "scan"), ("broadcast", "runs")]):
+    for batch, (scheme, index) in enumerate(
+        [("matrix", "runs"), ("range", "runs"), ("split", "scan"), ("broadcast", "runs")]
+    ):
         found += feed(joined(store(tmp_path), batch * 4, scheme=scheme, index=index, tasks=3), 4)
     assert sorted(found) == expected(16)
 

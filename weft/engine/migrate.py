@@ -37,10 +37,10 @@ def migrate(spec: JoinSpec, index: str, task: int, plan: Plan, old: Sequence[Tas
 def _gained(side: Side, task: int, plan: Plan, old: Sequence[TaskState]) -> list[Block]:
     gained = []
     for owner, state in enumerate(old):
-        for run in state.runs[side]:
+        for run in (held.compacted() for held in state.runs[side]):
             first = state.plan.store(side, run.words, run.u).argmax(axis=0)
             rows = np.flatnonzero((first == owner) & plan.store(side, run.words, run.u)[task])
             if len(rows):
-                payload = run.payload.take(pa.array(run.row[rows]))
+                payload = run.payload.take(pa.array(rows))
                 gained.append(Block(run.words[:, rows], run.u[rows], payload))
     return gained

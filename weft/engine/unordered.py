@@ -52,9 +52,7 @@ def _oriented(spec: JoinSpec, side: Side, block: Block, match: Matches, among: s
 
     Without a residual that is decided here; with one, `swapped` tells the runtime which pairs to check both ways.
     """
-    place = np.empty(match.run.payload.num_rows, np.int64)
-    place[match.run.row] = np.arange(len(match.run))
-    probing, stored = block.words[:, match.probe], match.run.words[:, place[match.stored]]
+    probing, stored = block.words[:, match.probe], match.run.words[:, match.stored]
     left, right = (probing, stored) if side == "left" else (stored, probing)
     swapped = _left_is_earlier(spec, left, right, side, among) & terms_hold(spec.terms, right, left)
     if spec.left.nulls is not None:

@@ -29,6 +29,6 @@ class Hash(RunSet):
         ranges = plan.ranges(held.run.span)
         which, start, end = scratch
         # Without a range word the group is the answer, and the equality word itself serves as a key that never excludes.
-        keys = held.leading if self.layout.key is None else held.run.words[self.layout.key]
+        keys = held.leading if self.layout.key is None else held.keys[1]
         hits = find_grouped(held.leading, keys, held.directory, ranges.equal, ranges.lo, ranges.hi, which, start, end)
         return Hits(ranges.rows, which[:hits], start[:hits], end[:hits])

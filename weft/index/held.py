@@ -30,9 +30,21 @@ class Held:
 
     run: Run
     layout: Layout
+    made: tuple[Words, ...] | None = None
+    """The sorted key columns, when whoever made the run had them at hand."""
 
     def __len__(self) -> int:
         return len(self.run)
+
+    @cached_property
+    def keys(self) -> tuple[Words, ...]:
+        """Return the columns of the layout in index order."""
+        return self.run.sorted_by(self.layout.columns) if self.made is None else self.made
+
+    @cached_property
+    def in_order(self) -> tuple[Words, Rows]:
+        """Return all words in index order, and the positions they then have: for checks of many candidates."""
+        return np.ascontiguousarray(self.run.words[:, self.run.row]), np.arange(len(self.run))
 
     @cached_property
     def low(self) -> list[int]:
@@ -47,8 +59,7 @@ class Held:
     @cached_property
     def leading(self) -> Words:
         """Return the column that the run is sorted by first."""
-        column: Words = self.run.words[self.layout.columns[0]]
-        return column
+        return self.keys[0]
 
     @cached_property
     def radix(self) -> Radix | None:

@@ -1,7 +1,7 @@
-"""A run: immutable rows of one side, their words sorted for the access path.
+"""A run: immutable rows of one side, and the order that an access path wants them in.
 
-Words and `u` are in index order; the payload stays in arrival order, and `row[i]` says which payload row the i-th
-sorted row is. So sorting never moves payload, and merging two runs only appends it.
+Words, draws and payload stay as they arrived; `row[i]` says which of them is the i-th in index order. So sorting and
+merging move row numbers and one key, never the rows.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ __all__ = ["Run"]
 
 @dataclass(frozen=True)
 class Run:
-    """Sorted words with a reference to their payload.
+    """Rows as they arrived, with their index order.
 
+    Rows that `row` does not name have expired; they are there until the run is compacted.
     `newest` is the greatest expiry word (WORD_MIN without expiry): the run can go when that has expired.
     `span` is, for interval access with the interval on this side, the greatest `hi - lo` (0 otherwise).
     `segment` is the name of the file that holds the run, "" while none does.
@@ -38,12 +39,27 @@ class Run:
 
     @property
     def nbytes(self) -> int:
-        """Return the bytes of words, draws, references and payload."""
+        """Return the bytes of words, draws, order and payload."""
         return int(self.words.nbytes + self.u.nbytes + self.row.nbytes + self.payload.nbytes)
 
+    def sorted_by(self, columns: tuple[int, ...]) -> tuple[Words, ...]:
+        """Return word columns in index order."""
+        return tuple(self.words[column][self.row] for column in columns)
+
     def is_sorted_by(self, columns: tuple[int, ...]) -> bool:
-        """Tell whether the words ascend lexicographically by the named columns."""
-        if not columns or len(self) < 2:
+        """Tell whether the index order ascends lexicographically by the named columns."""
+        keys = self.sorted_by(columns)
+        if not keys or len(self) < 2:
             return True
-        order = np.lexsort([self.words[column] for column in reversed(columns)])
-        return all(bool((self.words[c][order] == self.words[c]).all()) for c in columns)
+        order = np.lexsort(keys[::-1])
+        return all(bool((key[order] == key).all()) for key in keys)
+
+    def compacted(self) -> Run:
+        """Return the run without the rows that have expired."""
+        if len(self.row) == len(self.u):
+            return self
+        alive = np.sort(self.row)
+        number = np.empty(len(self.u), np.int64)
+        number[alive] = np.arange(len(alive))
+        payload = self.payload.take(pa.array(alive))
+        return Run(self.words[:, alive], self.u[alive], number[self.row], payload, self.newest, self.span)

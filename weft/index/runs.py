@@ -32,8 +32,7 @@ class Runs(RunSet):
         ranges = plan.ranges(held.run.span)
         which, start, end = scratch
         if self.layout.equal is not None and self.layout.key is not None:
-            keys = held.run.words[self.layout.key]
-            hits = find_lexical(held.leading, keys, ranges.equal, ranges.lo, ranges.hi, which, start, end)
+            hits = find_lexical(held.leading, held.keys[1], ranges.equal, ranges.lo, ranges.hi, which, start, end)
         elif self.layout.columns:
             lo, hi = (ranges.lo, ranges.hi) if self.layout.equal is None else (ranges.equal, ranges.equal)
             if len(held) < _SPARSE * len(lo):

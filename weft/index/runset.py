@@ -24,6 +24,9 @@ from weft.types import WORD_MIN, Block, Rows
 
 __all__ = ["RunSet", "Scratch"]
 
+_MANY = 4
+"""From this many candidates per stored row on, checks read words brought into index order."""
+
 
 class Scratch(NamedTuple):
     """Room for one run's hits, used again for the next run."""
@@ -87,15 +90,15 @@ class RunSet(ABC):
         if not len(block):
             return
         new = run_of(block, self.layout, self.expiry)
-        if self.expiry is not None and new.newest < self._before:
+        if self.expiry is not None and new.run.newest < self._before:
             return  # expired on arrival
-        runs = [*self.snapshot(), new]
+        runs = [*self._held, new]
         cut = merge_from([len(run) for run in runs], self.merge_ratio, self.fanout, self.small, self.few)
         if cut < len(runs) - 1:
             merged = merge_runs(runs[cut:], self.layout, self.expiry, self._before)
-            self._held[cut:] = [] if merged is None else [Held(merged, self.layout)]
+            self._held[cut:] = [] if merged is None else [merged]
         else:
-            self._held.append(Held(runs[-1], self.layout))
+            self._held.append(new)
 
     def expire(self, before: int) -> None:
         """Drop the runs that have expired as a whole; other expired rows go when their run is merged (002-11)."""
@@ -130,11 +133,12 @@ class RunSet(ABC):
             return
         run, block = held.run, plan.probe.block
         left = int((hits.end - hits.start).sum())
+        words, at = held.in_order if left > _MANY * len(held) else (run.words, run.row)
         state = np.zeros(2, np.int64)
         while state[0] < len(hits.which):
             room = min(chunk, left)
             probe, stored = np.empty(room, np.int64), np.empty(room, np.int64)
-            count = emit(hits, run.row, block.words, run.words, checks, state, probe, stored)
+            count = emit(hits, run.row, at, block.words, words, checks, state, probe, stored)
             if count:
                 yield trimmed(run, probe, stored, count)
 
@@ -142,7 +146,7 @@ class RunSet(ABC):
         """Check every run against the layout, the expiry bound and its own payload."""
         for held in self._held:
             run = held.run
-            assert len(run) and run.words.shape[1] == len(run.u) == len(run.row), "columns differ in length"
+            assert len(run) and run.words.shape[1] == len(run.u) == run.payload.num_rows, "columns differ in length"
             assert run.is_sorted_by(self.layout.columns), "a run is not sorted"
             assert len(np.unique(run.row)) == len(run) and run.row.min() >= 0, "two rows share a payload row"
             assert run.row.max() < run.payload.num_rows, "a row has no payload"

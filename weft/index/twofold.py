@@ -46,7 +46,8 @@ def second_inequality(held: Held, hits: Hits, checks: Checks) -> Second | None:
 def stream_twofold(held: Held, plan: Plan, hits: Hits, checks: Checks, second: Second, chunk: int) -> Iterator[Matches]:
     """Yield the pairs level by level; memory is one level, the probe and one chunk."""
     run, block, n = held.run, plan.probe.block, len(held)
-    y = run.words[checks.column[second.check]]
+    words = run.words
+    y = words[checks.column[second.check]][run.row]
     order = order_of([y])  # run positions by ascending y
     rows = hits.rows[hits.which]
     limit = head_limits(y[order], second.ends[rows], second.upward)
@@ -62,9 +63,7 @@ def stream_twofold(held: Held, plan: Plan, hits: Hits, checks: Checks, second: S
         state = np.zeros(3, np.int64)
         while state[0] < len(length):
             probe, stored = np.empty(room, np.int64), np.empty(room, np.int64)
-            count = walk_level(
-                level, bits, length, limit, rows, position, row, block.words, run.words, rest, state, probe, stored
-            )
+            count = walk_level(level, bits, length, limit, rows, row, block.words, words, rest, state, probe, stored)
             if count:
                 yield trimmed(run, probe, stored, count)
             if count == room:

@@ -59,13 +59,13 @@ def head_limits(ordered: Words, ends: Words, upward: bool) -> Rows:
 
 @kernel
 def walk_level(
-    level: I32, bits: int, length: Rows, limit: Rows, rows: Rows, position: Rows, row: Rows, probe: Words, words: Words,
+    level: I32, bits: int, length: Rows, limit: Rows, rows: Rows, row: Rows, probe: Words, words: Words,
     checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows,
 ) -> int:  # fmt: skip
     """Fill the chunk from the heads of this level's blocks; `state` is (probe, block, offset).
 
-    `length[i]` is the prefix of probe i and `limit[i]` the ranks it accepts; `position[rank]` and `row[rank]` lead back
-    to the run and to its payload. Done when `state[0] == len(length)`.
+    `length[i]` is the prefix of probe i and `limit[i]` the ranks it accepts; `row[rank]` leads back to the run's rows.
+    Done when `state[0] == len(length)`.
     """
     room, filled = len(out_probe), 0
     i, block, offset = state[0], state[1], state[2]
@@ -84,7 +84,7 @@ def walk_level(
                 if filled == room:
                     state[0], state[1], state[2] = i, block, offset
                     return filled
-                if bare or holds(probe, p, words, position[rank], checks):
+                if bare or holds(probe, p, words, row[rank], checks):
                     out_probe[filled] = p
                     out_stored[filled] = row[rank]
                     filled += 1

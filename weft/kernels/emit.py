@@ -105,17 +105,25 @@ def emit_all(hits: Hits, row: Rows, state: Rows, out_probe: Rows, out_stored: Ro
 
 @kernel
 def emit_ranged(
-    hits: Hits, row: Rows, words: Words, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_stored: Rows
+    hits: Hits,
+    row: Rows,
+    at_row: Rows,
+    words: Words,
+    lo: Words,
+    hi: Words,
+    state: Rows,
+    out_probe: Rows,
+    out_stored: Rows,
 ) -> int:
     """Fill the chunk with candidates whose one remaining word is in range; no branch on whether it is."""
     room, filled = len(out_probe), 0
     h, at = state[0], state[1]
     total = len(hits.which)
     while h < total and filled < room:
+        if h + 2 * _AHEAD < total:
+            prefetch(row, hits.start[h + 2 * _AHEAD])
         if h + _AHEAD < total:
-            ahead = hits.start[h + _AHEAD]
-            prefetch(words, ahead)
-            prefetch(row, ahead)
+            prefetch(words, at_row[hits.start[h + _AHEAD]])
         start, stop = hits.start[h] + at, hits.end[h]
         p = hits.rows[hits.which[h]]
         low, high = lo[p], hi[p]
@@ -124,7 +132,8 @@ def emit_ranged(
             s = np.uint64(j)  # unsigned: no test for indices from the end
             out_probe[np.uint64(filled)] = p
             out_stored[np.uint64(filled)] = row[s]
-            filled += np.int64(words[s] >= low) & np.int64(words[s] <= high)
+            word = words[np.uint64(at_row[s])]
+            filled += np.int64(word >= low) & np.int64(word <= high)
         if start + count == stop:
             h, at = h + 1, 0
         else:
@@ -135,7 +144,15 @@ def emit_ranged(
 
 @kernel
 def emit_last(
-    hits: Hits, row: Rows, probe: Words, words: Words, n: int, state: Rows, out_probe: Rows, out_stored: Rows
+    hits: Hits,
+    row: Rows,
+    at_row: Rows,
+    probe: Words,
+    words: Words,
+    n: int,
+    state: Rows,
+    out_probe: Rows,
+    out_stored: Rows,
 ) -> int:
     """Fill the chunk with candidates in the count window; `probe` and `words` are (seq, opp) of either side."""
     room, filled = len(out_probe), 0
@@ -149,7 +166,8 @@ def emit_last(
         count = min(stop - start, room - filled)
         for j in range(start, start + count):
             s = np.uint64(j)
-            stored_first, probe_first = opp - seqs[s], opps[s] - seq
+            where = np.uint64(at_row[s])
+            stored_first, probe_first = opp - seqs[where], opps[where] - seq
             out_probe[np.uint64(filled)] = p
             out_stored[np.uint64(filled)] = row[s]
             filled += (np.int64(stored_first >= 1) & np.int64(stored_first <= n)) | (
@@ -165,8 +183,9 @@ def emit_last(
 
 @kernel
 def emit_checked(
-    hits: Hits, row: Rows, probe: Words, words: Words, checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows
-) -> int:
+    hits: Hits, row: Rows, at_row: Rows, probe: Words, words: Words, checks: Checks, state: Rows,
+    out_probe: Rows, out_stored: Rows,
+) -> int:  # fmt: skip
     """Fill the chunk with candidates that pass every remaining term."""
     room, filled = len(out_probe), 0
     h, at = state[0], state[1]
@@ -176,7 +195,7 @@ def emit_checked(
         p = hits.rows[hits.which[h]]
         j = start
         while j < stop and filled < room:
-            if holds(probe, p, words, j, checks):
+            if holds(probe, p, words, at_row[j], checks):
                 out_probe[filled] = p
                 out_stored[filled] = row[j]
                 filled += 1
@@ -190,16 +209,22 @@ def emit_checked(
 
 
 def emit(
-    hits: Hits, row: Rows, probe: Words, words: Words, checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows
-) -> int:
-    """Fill `out_probe` and `out_stored` from `state` on; return how many. Done when `state[0] == len(hits.which)`."""
+    hits: Hits, row: Rows, at_row: Rows, probe: Words, words: Words, checks: Checks, state: Rows,
+    out_probe: Rows, out_stored: Rows,
+) -> int:  # fmt: skip
+    """Fill `out_probe` and `out_stored` from `state` on; return how many. Done when `state[0] == len(hits.which)`.
+
+    `row[s]` is the stored row of run position s; its words stand at `words[:, at_row[s]]`.
+    """
     if len(checks.odd) == 1 and not len(checks.column) and checks.odd[0, 0] == LAST:
         left, right = checks.odd[0, 1:]
         n = int(checks.odd_hi[0])
-        return emit_last(hits, row, probe[left : left + 2], words[right : right + 2], n, state, out_probe, out_stored)
+        return emit_last(
+            hits, row, at_row, probe[left : left + 2], words[right : right + 2], n, state, out_probe, out_stored
+        )
     if len(checks.odd) or len(checks.column) > 1:
-        return emit_checked(hits, row, probe, words, checks, state, out_probe, out_stored)
+        return emit_checked(hits, row, at_row, probe, words, checks, state, out_probe, out_stored)
     if len(checks.column) == 1:
         word = words[checks.column[0]]
-        return emit_ranged(hits, row, word, checks.lo[0], checks.hi[0], state, out_probe, out_stored)
+        return emit_ranged(hits, row, at_row, word, checks.lo[0], checks.hi[0], state, out_probe, out_stored)
     return emit_all(hits, row, state, out_probe, out_stored)

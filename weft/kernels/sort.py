@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from weft.kernels.jit import kernel
 from weft.types import Rows, Words
 
-__all__ = ["merged_order", "order_of", "remembered_order"]
+__all__ = ["order_of", "remembered_order"]
 
 Packed = NDArray[np.uint64]
 
@@ -58,55 +58,20 @@ def repair(words: Words, order: Rows) -> bool:
     return True
 
 
-@kernel
-def merge_packed(left: Packed, right: Packed, out: Packed) -> None:
-    """Merge two ascending arrays without a branch on the data (a coin-flip branch costs more than the move)."""
-    n, m = len(left), len(right)
-    i = j = k = 0
-    while i < n and j < m:
-        a, b = left[i], right[j]
-        first = a <= b
-        out[k] = a if first else b
-        i += first
-        j += not first
-        k += 1
-    while i < n:
-        out[k] = left[i]
-        i += 1
-        k += 1
-    while j < m:
-        out[k] = right[j]
-        j += 1
-        k += 1
-
-
 def order_of(columns: Sequence[Words]) -> Rows:
     """Return the stable order of rows by the columns, the first one leading.
 
     >>> order_of([np.array([3, 1, 2, 1])])
     array([1, 3, 2, 0])
     """
-    return _order(columns, None)
-
-
-def merged_order(columns: Sequence[Words], cuts: Sequence[int]) -> Rows:
-    """Return the same order when `columns` are ascending pieces laid end to end, each starting at a cut.
-
-    >>> merged_order([np.array([1, 5, 2, 9])], [0, 2])
-    array([0, 2, 1, 3])
-    """
-    return _order(columns, cuts)
-
-
-def _order(columns: Sequence[Words], cuts: Sequence[int] | None) -> Rows:
     if len(columns) == 1:
-        return _order_of_one(columns[0], cuts)
+        return _order_of_one(columns[0])
     first, second = columns
     joined = _join(first, second)
     if joined is not None:
-        return _order_of_one(joined, cuts)
-    inner = _order_of_one(second, None)
-    return inner[_order_of_one(first[inner], None)]
+        return _order_of_one(joined)
+    inner = _order_of_one(second)
+    return inner[_order_of_one(first[inner])]
 
 
 def _join(first: Words, second: Words) -> Words | None:
@@ -122,7 +87,7 @@ def _join(first: Words, second: Words) -> Words | None:
     return joined
 
 
-def _order_of_one(words: Words, cuts: Sequence[int] | None) -> Rows:
+def _order_of_one(words: Words) -> Rows:
     n = len(words)
     if n < 2:
         return np.arange(n)
@@ -130,26 +95,12 @@ def _order_of_one(words: Words, cuts: Sequence[int] | None) -> Rows:
     shift = max(0, (int(words.max()) - low).bit_length() + bits - 64)
     packed = np.empty(n, np.uint64)
     pack(words, low, shift, bits, packed)
-    if cuts is None or len(cuts) > 16:
-        packed.sort()
-    else:
-        packed = _merge_pieces(packed, cuts)
+    packed.sort()
     order = np.empty(n, np.int64)
     unpack(packed, bits, order)
     if shift and not repair(words, order):
         return np.argsort(words, kind="stable")
     return order
-
-
-def _merge_pieces(packed: Packed, cuts: Sequence[int]) -> Packed:
-    """Merge neighbouring pieces, the smallest pair first, so that big pieces move once."""
-    pieces = [packed[a:b] for a, b in zip(cuts, [*cuts[1:], len(packed)], strict=True) if b > a]
-    while len(pieces) > 1:
-        at = min(range(len(pieces) - 1), key=lambda i: len(pieces[i]) + len(pieces[i + 1]))
-        out = np.empty(len(pieces[at]) + len(pieces[at + 1]), np.uint64)
-        merge_packed(pieces[at], pieces[at + 1], out)
-        pieces[at : at + 2] = [out]
-    return pieces[0]
 
 
 _last: tuple[ref[NDArray[Any]], tuple[int, ...], Rows] | None = None

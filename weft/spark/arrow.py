@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
@@ -15,6 +16,6 @@ __all__ = ["arrow_schema"]
 def arrow_schema(spark: SparkSession, schema: StructType) -> pa.Schema:
     """Return the Arrow schema; PySpark releases differ in what they want to be told."""
     wide = str(spark.conf.get("spark.sql.execution.arrow.useLargeVarTypes", "false")).lower() == "true"
-    facts = {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": wide}
+    facts: dict[str, Any] = {"timezone": spark.conf.get("spark.sql.session.timeZone"), "prefers_large_types": wide}
     known = inspect.signature(to_arrow_schema).parameters
     return to_arrow_schema(schema, **{name: value for name, value in facts.items() if name in known})

@@ -18,8 +18,9 @@ _OPS = {
     "LessThan": Op.LT, "LessThanOrEqual": Op.LE, "GreaterThan": Op.GT, "GreaterThanOrEqual": Op.GE, "EqualTo": Op.EQ,
 }  # fmt: skip
 _MIRROR = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
-_INTEGERS = {"tinyint", "smallint", "int", "bigint"}
-_EXACT = _INTEGERS | {"float", "double", "boolean", "date", "timestamp", "timestamp_ntz"}
+_INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
+_EXACT_TO = {"float": 1 << 24, "double": 1 << 53}
+_EXACT = {*_INTEGERS} | {"float", "double", "boolean", "date", "timestamp", "timestamp_ntz"}
 _DIFFERENCES = {"Subtract", "DateDiff", "SubtractTimestamps"}
 
 
@@ -108,14 +109,14 @@ def _band(
     """Serve `abs(l.x - r.x) <= d` and `l.x - r.x <= d`, d constant."""
     if limit is None or op in (Op.EQ, Op.NE):
         return []
-    while kind(node) == "Cast" and side_of(node) == "both":  # widening of the difference to the limit's type
-        node = children(node)[0]
+    node = _widened(node, limit)
     absolute = kind(node) == "Abs"
-    difference = children(node)[0] if absolute else node
-    while kind(difference) == "Cast":
-        difference = children(difference)[0]
+    difference = _widened(children(node)[0], limit) if absolute else node
     if kind(difference) not in _DIFFERENCES or (absolute and op in (Op.GT, Op.GE)):
         return []
+    floating = type_of(difference) in ("float", "double")
+    if floating and (math.isnan(limit) or op in (Op.GT, Op.GE)):
+        return []  # NaN is above every number, so it satisfies these; a band never holds it
     first, second = children(difference)[:2]
     sides = side_of(first), side_of(second)
     if set(sides) != {"left", "right"}:
@@ -127,6 +128,28 @@ def _band(
     if sides == ("right", "left"):
         first, second, ends = second, first, (-ends[1], -ends[0])
     return _typed_band(spark, difference, first, second, ends, strict)
+
+
+def _widened(node: Node, limit: int | float | Decimal) -> Node:
+    """Take off casts that cannot change how the value compares with the limit, such as those that Spark adds to meet its type."""
+    while kind(node) == "Cast" and _widens(type_of(children(node)[0]), type_of(node), limit):
+        node = children(node)[0]
+    return node
+
+
+def _widens(one: str, two: str, limit: int | float | Decimal) -> bool:
+    if one == two or (one, two) == ("float", "double"):
+        return True
+    (digits, scale), (room, places) = _digits(one), _digits(two)
+    if two in _EXACT_TO:  # a rounding is monotone, and around a small enough limit there is none
+        return one in _INTEGERS and abs(limit) <= _EXACT_TO[two]
+    return 0 < digits - scale <= room - places and scale <= places
+
+
+def _digits(type_name: str) -> tuple[int, int]:
+    """Return how many digits a whole number or decimal has, and how many of them after the point; (0, 0) of other types."""
+    found = re.fullmatch(r"decimal\((\d+),(\d+)\)", type_name)
+    return (int(found[1]), int(found[2])) if found else (_INTEGERS.get(type_name, 0), 0)
 
 
 def _typed_band(

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -77,7 +78,7 @@ def quiet_session(
         with _stderr_to(log):
             spark = session(name, master=master, state=state, conf={**settings, **conf})
             spark.sparkContext.setLogLevel("WARN")
-    except (PySparkException, OSError, RuntimeError) as error:
+    except (PySparkException, Py4JJavaError, OSError, RuntimeError) as error:
         raise WeftError.of(
             f"Spark did not start: {str(error).splitlines()[0]}",
             f"The end of its log {log}:\n{_tail(log)}",
@@ -116,7 +117,7 @@ def read_stream(spark: SparkSession, stream: Stream, name: str) -> DataFrame:
         frame = (reader.schema(stream.schema) if stream.schema else reader).load()
         frame = frame.where(stream.where) if stream.where else frame
         return frame.selectExpr(*stream.select) if stream.select else frame
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise JobError.of(
             f"Spark cannot read [{name}]: {_sentence(error)}", f"Its format is {stream.format!r}.", _hint(error)
         ) from None
@@ -178,7 +179,7 @@ def start(
         if trigger:
             writer = writer.trigger(**trigger)  # type: ignore[arg-type]
         return (writer.queryName(name) if name else writer).start()
-    except PySparkException as error:
+    except (PySparkException, Py4JJavaError) as error:
         raise JobError.of(
             f"Spark cannot write [sink]: {_sentence(error)}", f"Its format is {format!r}.", _hint(error)
         ) from None
@@ -226,12 +227,13 @@ def cause(text: str) -> WeftError:
     )
 
 
-def _sentence(error: PySparkException) -> str:
-    first = str(error).split("SQLSTATE")[0].strip().splitlines()[0]
+def _sentence(error: PySparkException | Py4JJavaError) -> str:
+    text = str(error.java_exception.getMessage() if isinstance(error, Py4JJavaError) else error)
+    first = text.split("SQLSTATE", maxsplit=1)[0].strip().splitlines()[0]
     return re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", first)
 
 
-def _hint(error: PySparkException) -> str:
+def _hint(error: PySparkException | Py4JJavaError) -> str:
     if "Failed to find the data source" in str(error):
         return 'check the format, or add its package: [spark].conf with "spark.jars.packages".'
     return "check format, path, options and schema in the job file."

@@ -44,7 +44,9 @@ class MemoryStore(StateStore):
     ) -> Manifest:
         segments: dict[Side, Any] = {"left": (), "right": ()}
         clock = state.clock.to_json()
-        made = Manifest(task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, clock, stats, state.index)
+        made = Manifest(
+            task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, clock, stats, state.index
+        )
         self.states[task, batch] = (made, state)
         self.states.pop((task, batch - 2), None)
         return made

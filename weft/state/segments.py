@@ -1,15 +1,16 @@
 """Segments: one run, one Arrow IPC file, memory-mapped and used as it lies.
 
-Columns `_w0`, `_w1`, ... hold the words in index order, `_u` the draws, `_row` the payload row of each; the payload
-columns follow, in arrival order. So a mapped segment *is* a run: nothing is rebuilt.
+Columns `_w0`, `_w1`, ... hold the words, `_u` the draws, then comes the payload, all in order of arrival; `_row` lists the
+rows in index order. So a mapped segment *is* a run: nothing is rebuilt.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 import uuid
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -43,8 +44,7 @@ class Segment:
 
 def write_segment(folder: Folder, name: str, run: Run) -> Segment:
     """Write a run and return its entry. The same run gives the same bytes."""
-    if run.payload.num_rows != len(run):  # rows that a merge dropped are still in its payload: leave them behind
-        run = replace(run, payload=run.payload.take(pa.array(run.row)), row=np.arange(len(run), dtype=np.int64))
+    run = run.compacted()
     arrays = [pa.array(column) for column in run.words] + [pa.array(run.u), pa.array(run.row)]
     names = [f"_w{number}" for number in range(len(run.words))] + ["_u", "_row"]
     payload = run.payload.combine_chunks()
@@ -129,11 +129,9 @@ def _copy(folder: Folder, segment: Segment) -> pa.Buffer:
     if why := _damage(segment, fetched):
         raise StateError.torn(f"{folder}/{segment.name}", why)
     for old in cache.glob("*.arrow"):
-        try:
+        with contextlib.suppress(FileNotFoundError):  # another task was faster
             if old.stat().st_atime < time.time() - _UNUSED:
                 old.unlink()
-        except FileNotFoundError:  # another task was faster
-            pass
     aside = f"{here}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
     with open(aside, "wb") as file:
         file.write(memoryview(fetched))
