@@ -5,7 +5,7 @@ All of it derives from the run and none of it is saved.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -24,14 +24,16 @@ __all__ = ["Held"]
 class Held:
     """A run and what speeds up its probes.
 
-    `low[c]` and `high[c]`, the zone, bound word column `c`: a term that no word, or every word, of the zone satisfies
-    is decided once for the whole run.
+    A column's zone bounds its words: a term that no word, or every word, of the zone satisfies is decided once for the
+    whole run.
     """
 
     run: Run
     layout: Layout
     made: tuple[Words, ...] | None = None
     """The sorted key columns, when whoever made the run had them at hand."""
+    _zones: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _counts: dict[int, int | None] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.run)
@@ -46,15 +48,23 @@ class Held:
         """Return all words in index order, and the positions they then have: for checks of many candidates."""
         return np.ascontiguousarray(self.run.words[:, self.run.row]), np.arange(len(self.run))
 
-    @cached_property
-    def low(self) -> list[int]:
-        """Return the least word of each column."""
-        return [int(word) for word in self.run.words.min(axis=1)]
+    def zone(self, column: int) -> tuple[int, int]:
+        """Return the least and the greatest word of a column."""
+        if column not in self._zones:
+            words = self.run.words[column]
+            self._zones[column] = (int(words.min()), int(words.max()))
+        return self._zones[column]
 
-    @cached_property
-    def high(self) -> list[int]:
-        """Return the greatest word of each column."""
-        return [int(word) for word in self.run.words.max(axis=1)]
+    def counts_from(self, column: int) -> int | None:
+        """Return the first word if the column counts up by one row by row, as row numbers do; else None.
+
+        Then the word of a row follows from the row: checking it needs no look at the words.
+        """
+        if column not in self._counts:
+            words = self.run.words[column]
+            counts = int(words[-1]) - int(words[0]) == len(words) - 1 and bool((np.diff(words) == 1).all())
+            self._counts[column] = int(words[0]) if counts else None
+        return self._counts[column]
 
     @cached_property
     def leading(self) -> Words:

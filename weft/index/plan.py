@@ -154,7 +154,7 @@ class Plan:
             words = self.probe.block.words[span.left]
             self._limits[span.left] = (int(words.min()), int(words.max()))
         first, last = self._limits[span.left]
-        low, high = held.low[span.right], held.high[span.right]
+        low, high = held.zone(span.right)
         least, most = span.least, span.most
         if (least is not None and high < first + least) or (most is not None and low > last + most):
             return False
@@ -210,5 +210,5 @@ class Plan:
             rows = remembered_order(words, (left,) if access.equal is None else (access.equal[0], left))
         if not alive.all():
             rows = rows[alive[rows]]
-        equal = lo if access.equal is None else words[access.equal[0]]
-        return Ranges(rows, equal[rows], lo[rows], hi[rows])
+        least = lo[rows]
+        return Ranges(rows, least if access.equal is None else words[access.equal[0]][rows], least, hi[rows])

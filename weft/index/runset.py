@@ -18,7 +18,7 @@ from weft.index.plan import Plan
 from weft.index.protocol import Matches, Probe
 from weft.index.run import Run
 from weft.index.tiers import merge_from
-from weft.kernels.emit import Checks, Hits, emit
+from weft.kernels.emit import Checks, Hits, emit, emit_counted
 from weft.kernels.memory import keep_pages
 from weft.types import WORD_MIN, Block, Rows
 
@@ -133,12 +133,16 @@ class RunSet(ABC):
             return
         run, block = held.run, plan.probe.block
         left = int((hits.end - hits.start).sum())
+        base = held.counts_from(int(checks.column[0])) if len(checks.column) == 1 and not len(checks.odd) else None
         words, at = held.in_order if left > _MANY * len(held) else (run.words, run.row)
         state = np.zeros(2, np.int64)
         while state[0] < len(hits.which):
             room = min(chunk, left)
             probe, stored = np.empty(room, np.int64), np.empty(room, np.int64)
-            count = emit(hits, run.row, at, block.words, words, checks, state, probe, stored)
+            if base is not None:
+                count = emit_counted(hits, run.row, base, checks.lo[0], checks.hi[0], state, probe, stored)
+            else:
+                count = emit(hits, run.row, at, block.words, words, checks, state, probe, stored)
             if count:
                 yield trimmed(run, probe, stored, count)
 

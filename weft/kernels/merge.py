@@ -42,12 +42,11 @@ def merge_single(
     i, j, k, one = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(1)  # unsigned: no test for indices from the end
     n, m = np.uint64(len(a)), np.uint64(len(b))
     while i < n and j < m:
-        first = a[i] <= b[j]
-        r = a_row[i] if first else b_row[j]
-        live = r >= (a_dead if first else b_dead)
-        out[k] = a[i] if first else b[j]
-        row[k] = r + (a_shift if first else b_shift)
-        k += np.uint64(live)
+        x, y, p, q = a[i], b[j], a_row[i], b_row[j]  # all loads first: a load behind a condition becomes a branch
+        first = x <= y
+        out[k] = x if first else y
+        row[k] = p + a_shift if first else q + b_shift
+        k += np.uint64(p >= a_dead) if first else np.uint64(q >= b_dead)
         i += np.uint64(first)
         j += np.uint64(not first)
     while i < n:

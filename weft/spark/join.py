@@ -26,7 +26,7 @@ from weft.spec import JoinSpec, Window, build_spec, unbounded
 from weft.state import open_folder
 from weft.types import SIDES, Side
 
-__all__ = ["explain", "join", "self_join"]
+__all__ = ["Built", "build", "explain", "join", "self_join"]
 
 _SHIPPED = "task int, body binary"
 
@@ -63,7 +63,7 @@ def join(
     DataFrame
         A plain DataFrame: write it to any sink, aggregate it, join it again.
     """
-    return _build(left, right, on, window, scheme, index, tasks, select, suffix, state, ("l", "r")).frame()
+    return build(left, right, on, window, scheme, index, tasks, select, suffix, state, ("l", "r")).frame()
 
 
 def self_join(
@@ -76,7 +76,7 @@ def self_join(
     Gives all ordered pairs of different rows that satisfy `on`; with `unordered=True` each pair of rows once, in the
     reading that satisfies `on` (with the later row as `a` if both do). The other parameters are those of `join`.
     """
-    return _build(
+    return build(
         stream, stream, on, window, scheme, index, tasks, select, suffix, state, ("a", "b"), unordered
     ).frame()
 
@@ -87,7 +87,7 @@ def explain(
 ) -> Explanation:  # fmt: skip
     """Tell how a join would run: scheme, index, replication, bound of the state. Without `right`, of a self join."""
     aliases = ("l", "r") if right is not None else ("a", "b")
-    built = _build(
+    built = build(
         left,
         left if right is None else right,
         on,
@@ -178,7 +178,7 @@ def _struct(prefix: str, names: tuple[str, ...], alias: str) -> Column:
     return F.struct(*fields).alias(alias) if fields else F.struct(F.lit(None).alias("nothing")).alias(alias)
 
 
-def _build(
+def build(
     left: DataFrame, right: DataFrame, on: str | Column, window: Window | None, scheme: str | Scheme, index: str,
     tasks: int | None, select: Sequence[str | Column] | None, suffix: str, state: str | None,
     aliases: tuple[str, str], unordered: bool = False, explaining: bool = False,

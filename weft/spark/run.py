@@ -25,7 +25,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft import errors
 from weft.control import Explanation, explain_join
 from weft.errors import JobError, StateError, WeftError
-from weft.spark.join import Built, _build
+from weft.spark.join import Built, build
 from weft.spark.session import session
 from weft.spec import JoinSpec, Window
 from weft.state import StateStore, open_folder
@@ -131,7 +131,7 @@ def joined(
     aliases = ("l", "r") if right is not None else ("a", "b")
     other = left if right is None else right
     explaining = state is None
-    return _build(left, other, on, window, scheme, index, tasks, select, suffix, state, aliases, unordered, explaining)
+    return build(left, other, on, window, scheme, index, tasks, select, suffix, state, aliases, unordered, explaining)
 
 
 def explained_join(built: Built) -> Explanation:
