@@ -196,4 +196,3 @@ def _stamp(value: Any) -> int | None:
         return (value.replace(tzinfo=value.tzinfo or timezone.utc) - epoch) // timedelta(microseconds=1)
     assert isinstance(value, date)
     return (value - date(1970, 1, 1)) // timedelta(microseconds=1)
-

@@ -15,17 +15,18 @@ from weft.observe import inspect_query
 
 pytestmark = pytest.mark.crash
 
-BATCHES, KILLS = 24, 11
+FILES, KILLS = 25, 11
 
 
 @pytest.mark.timeout(1200)  # under three minutes on an idle machine
 def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
     """JVM, driver and Python workers die together, in the middle of batches, also of those in which state migrates."""
-    write_input(tmp_path, BATCHES)
+    write_input(tmp_path, FILES)
     draw = random.Random(20261115)
     # Batch 0 writes the first state, batch 2 is routed by the first ranges: a migration of all state. The rest is chance.
-    batches = [0, 2, *sorted(draw.sample(range(3, BATCHES), KILLS - 2))]
+    batches = [0, 2, *sorted(draw.sample(range(3, FILES - 5), KILLS - 2))]
     inside: Counter[bool] = Counter()
+    commits = tmp_path / "checkpoint" / "commits"
     for batch in batches:
         moment = draw.choice(["planned", "planned", "first manifest", "output"])
         with drive(tmp_path) as driver:
@@ -33,7 +34,7 @@ def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
             wait_for(reached, 240, f"batch {batch} {moment}", alive=[driver])
             time.sleep(draw.uniform(0, 0.4))
             driver.kill()
-        inside[not (tmp_path / "checkpoint" / "commits" / str(batch)).exists()] += 1
+        inside[not (commits / str(batch)).exists()] += 1
         assert not (tmp_path / "done").exists()
     with drive(tmp_path) as driver:
         wait_for((tmp_path / "done").exists, 240, "the last run", alive=[driver])
@@ -43,7 +44,9 @@ def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
     assert sink(tmp_path) == expected
     assert inside[True] >= KILLS // 2, "too few kills hit the middle of a batch to prove anything"
     view = inspect_query(str(tmp_path / "state"))
-    assert view.last_good == view.last_batch == BATCHES - 1
+    # A kill between Spark's log of files and its log of offsets makes one batch of two files.
+    assert view.last_good == view.last_batch == max(int(p.name) for p in commits.iterdir() if p.name.isdigit())
+    assert view.last_batch >= 19
     assert view.plan["scheme"] == "range"  # it began as a matrix
     assert not view.damage
 

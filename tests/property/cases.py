@@ -20,12 +20,19 @@ from weft.routing import Broadcast, Hash, Matrix, Range, Scheme, Split
 from weft.spec import JoinSpec, Window, build_spec
 from weft.types import SIDES, Side
 
-
 INTS = (0, 1, 2, 3, 4, 5, None, 2)
 FLOATS = (0.0, 1.0, 2.5, -0.0, math.nan, math.inf, -math.inf, None, 1.5, -1.0)
 TEXTS = ("", "a", "b", "é", "longprefix-1", "longprefix-2", "longprefix", None)
 SCHEMA = pa.schema(
-    {"id": pa.int64(), "i": pa.int64(), "j": pa.int32(), "f": pa.float64(), "s": pa.string(), "t": pa.int64(), "o": pa.float64()}
+    {
+        "id": pa.int64(),
+        "i": pa.int64(),
+        "j": pa.int32(),
+        "f": pa.float64(),
+        "s": pa.string(),
+        "t": pa.int64(),
+        "o": pa.float64(),
+    }
 )
 OPS = ("<", "<=", ">", ">=", "=", "!=")
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
@@ -59,7 +66,7 @@ def comparisons(draw: st.DrawFn) -> Predicate:
 @st.composite
 def bands(draw: st.DrawFn) -> Predicate:
     column = draw(st.sampled_from(("i", "j", "f")))
-    width = draw(st.sampled_from((0, 1, 2)))
+    width: float = draw(st.sampled_from((0, 1, 2)))
     first, second = draw(st.permutations(("{0}", "{1}")))
     if draw(st.booleans()):
         sql = f"abs({first}.{column} - {second}.{column}) <= {width}"
@@ -78,7 +85,9 @@ def bands(draw: st.DrawFn) -> Predicate:
 def intervals(draw: st.DrawFn) -> Predicate:
     x, low, high = draw(st.permutations(("i", "j", "f")))
     if draw(st.booleans()):
-        return Predicate(f"{{0}}.{x} BETWEEN {{1}}.{low} AND {{1}}.{high}", (Compare(x, ">=", low), Compare(x, "<=", high)))
+        return Predicate(
+            f"{{0}}.{x} BETWEEN {{1}}.{low} AND {{1}}.{high}", (Compare(x, ">=", low), Compare(x, "<=", high))
+        )
     return Predicate(f"{{1}}.{x} BETWEEN {{0}}.{low} AND {{0}}.{high}", (Compare(low, "<=", x), Compare(high, ">=", x)))
 
 
@@ -130,7 +139,9 @@ class Case:
         lines = [f"on {self.on!r}, window {self.window!r}, itself={self.itself}, unordered={self.unordered}"]
         for number, batch in enumerate(self.batches):
             for side, parts in (("left", batch.left), ("right", batch.right)):
-                lines += [f"  batch {number} {side}: " + ", ".join(str(list(row.values())) for row in part) for part in parts]
+                lines += [
+                    f"  batch {number} {side}: " + ", ".join(str(list(row.values())) for row in part) for part in parts
+                ]
         return "\n".join(lines)
 
     @property
@@ -199,7 +210,9 @@ def cases(
     predicates = [draw(any_of if first is None else first), *draw(st.lists(any_of, max_size=2))]
     if draw(st.integers(0, 3)) == 3:
         predicates.append(draw(filters()))
-    return Case(tuple(predicates), draw(windows() if window is None else window), draw(streams(itself, most)), itself, unordered)
+    return Case(
+        tuple(predicates), draw(windows() if window is None else window), draw(streams(itself, most)), itself, unordered
+    )
 
 
 def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:

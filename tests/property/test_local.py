@@ -11,8 +11,21 @@ from hypothesis import strategies as st
 import weft
 from tests.oracle import Batch
 from tests.property.cases import (
-    Case, bands, cases, comparisons, count, counts, expected_count, fed, intervals, legal_indexes, legal_schemes, make,
-    share, spec_of, times,
+    Case,
+    bands,
+    cases,
+    comparisons,
+    count,
+    counts,
+    expected_count,
+    fed,
+    intervals,
+    legal_indexes,
+    legal_schemes,
+    make,
+    share,
+    spec_of,
+    times,
 )  # fmt: skip
 from weft.state import MemoryStore
 from weft.types import SIDES

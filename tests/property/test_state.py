@@ -15,7 +15,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.property.cases import (
-    Case, cases, count, counts, expected_count, fed, legal_indexes, legal_schemes, make, share, spec_of, times,
+    Case,
+    cases,
+    count,
+    counts,
+    expected_count,
+    fed,
+    legal_indexes,
+    legal_schemes,
+    make,
+    share,
+    spec_of,
+    times,
 )  # fmt: skip
 from weft.local import Join
 from weft.routing import MatrixPlan, Plan, RangePlan, scheme_named
@@ -70,13 +81,13 @@ class Bench:
 
     def late(self, tasks: dict[int, int]) -> dict[str, int]:
         """Add up what the manifests of all batches say."""
-        total = dict.fromkeys(SIDES, 0)
+        total: dict[str, int] = dict.fromkeys(SIDES, 0)
         for batch, number in tasks.items():
             for task in range(number):
                 stats = self.lates[batch, task]
                 for side in SIDES:
                     total[side] += stats[side]
-        return dict(total)
+        return total
 
     def note(self, join: Join, batch: int, tasks: int) -> None:
         """Read the late rows of a finished batch, before it is collected."""
@@ -88,7 +99,10 @@ class Bench:
 
 def plans(spec: JoinSpec, tasks: int) -> st.SearchStrategy[Plan]:
     """Draw a plan that serves a join, whether or not a scheme would have chosen it now."""
-    kinds = [st.just(scheme_named("broadcast").initial(spec, tasks)), st.just(scheme_named("split").initial(spec, tasks))]
+    kinds = [
+        st.just(scheme_named("broadcast").initial(spec, tasks)),
+        st.just(scheme_named("split").initial(spec, tasks)),
+    ]
     shapes = [(rows, columns) for rows in range(1, tasks + 1) for columns in range(1, tasks // rows + 1)]
     kinds.append(st.sampled_from(shapes).map(lambda shape: MatrixPlan(tasks, *shape)))
     if spec.access.equal is not None:
@@ -103,7 +117,11 @@ def plans(spec: JoinSpec, tasks: int) -> st.SearchStrategy[Plan]:
 def digests(folder: Folder, batch: int) -> dict[str, str]:
     """Return a digest of every file that a batch wrote; metrics hold wall-clock times."""
     root = Path(folder.path)
-    files = [*root.glob(f"q/[0-9]*/{batch}.json"), *root.glob(f"q/[0-9]*/{batch}-*.arrow"), *root.glob(f"q/plans/{batch + 1}.json")]
+    files = [
+        *root.glob(f"q/[0-9]*/{batch}.json"),
+        *root.glob(f"q/[0-9]*/{batch}-*.arrow"),
+        *root.glob(f"q/plans/{batch + 1}.json"),
+    ]
     return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
@@ -195,4 +213,3 @@ def test_self_join(case, data):
 @given(cases(itself=True, unordered=True), st.data())
 def test_unordered_self_join(case, data):
     check(case, data, crash=True, rescale=True, change=True)
-

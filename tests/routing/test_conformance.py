@@ -15,8 +15,25 @@ from weft.errors import SpecError, StateError, UnknownName
 from weft.kernels import mix_words
 from weft.kernels.bounds import float_of
 from weft.routing import (
-    PLANS, SCHEMES, Broadcast, BroadcastPlan, Hash, HashPlan, Matrix, MatrixPlan, Plan, Range, RangePlan, Scheme, Split,
-    SplitPlan, TaskStats, best_shape, next_plan, plan_from_json, scheme_named,
+    PLANS,
+    SCHEMES,
+    Broadcast,
+    BroadcastPlan,
+    Hash,
+    HashPlan,
+    Matrix,
+    MatrixPlan,
+    Plan,
+    Range,
+    RangePlan,
+    Scheme,
+    Split,
+    SplitPlan,
+    TaskStats,
+    best_shape,
+    next_plan,
+    plan_from_json,
+    scheme_named,
 )  # fmt: skip
 from weft.routing.plan import draw_of
 from weft.spec import Compare, Condition, JoinSpec, Key, Op, build_spec, unbounded, within
@@ -250,7 +267,9 @@ def test_draws_fall_evenly_on_all_tasks():
 def test_ranges_follow_the_samples():
     spec = SPECS["band"]
     words = tuple(range(0, 1_000, 10))
-    stats = TaskStats({"left": 0, "right": 0}, {"left": 100, "right": 100}, {"left": 0, "right": 0}, {"left": words, "right": words})
+    stats = TaskStats(
+        {"left": 0, "right": 0}, {"left": 100, "right": 100}, {"left": 0, "right": 0}, {"left": words, "right": words}
+    )
     plan, why = Range().control(spec, Range().initial(spec, 4), [stats])
     assert isinstance(plan, RangePlan) and len(plan.bounds) == 3
     assert why == "first boundaries from samples"
@@ -262,7 +281,9 @@ def test_drifting_keys_give_new_boundaries():
     spec = SPECS["band"]
     old = RangePlan.over(spec.access, 4, (10, 20, 30))
     words = tuple(range(1_000, 1_100))
-    stats = TaskStats({"left": 0, "right": 0}, {"left": 100, "right": 100}, {"left": 0, "right": 0}, {"left": words, "right": words})
+    stats = TaskStats(
+        {"left": 0, "right": 0}, {"left": 100, "right": 100}, {"left": 0, "right": 0}, {"left": words, "right": words}
+    )
     plan, why = Range().control(spec, old, [stats])
     assert isinstance(plan, RangePlan) and plan.bounds[0] > 1_000
     assert "times the mean" in why
@@ -270,7 +291,12 @@ def test_drifting_keys_give_new_boundaries():
 
 def test_one_value_everywhere_gives_no_boundaries_and_no_change():
     spec = SPECS["band"]
-    stats = TaskStats({"left": 0, "right": 0}, {"left": 100, "right": 100}, {"left": 0, "right": 0}, {"left": (7,) * 64, "right": (7,) * 64})
+    stats = TaskStats(
+        {"left": 0, "right": 0},
+        {"left": 100, "right": 100},
+        {"left": 0, "right": 0},
+        {"left": (7,) * 64, "right": (7,) * 64},
+    )
     first = Range().initial(spec, 4)
     assert Range().control(spec, first, [stats]) == (first, "")
 
@@ -288,7 +314,9 @@ def test_every_scheme_and_plan_has_its_name():
         assert scheme_named(name).name == name
 
 
-@pytest.mark.parametrize(("scheme", "name", "what"), [(Hash(), "less", "an equality"), (Range(), "not", "a band or an inequality")])
+@pytest.mark.parametrize(
+    ("scheme", "name", "what"), [(Hash(), "less", "an equality"), (Range(), "not", "a band or an inequality")]
+)
 def test_a_scheme_refuses_what_it_cannot_serve(scheme, name, what):
     with pytest.raises(SpecError, match=f"needs {what} between the sides") as caught:
         scheme.initial(SPECS[name], 3)
@@ -296,12 +324,12 @@ def test_a_scheme_refuses_what_it_cannot_serve(scheme, name, what):
 
 
 def test_a_matrix_that_needs_more_tasks_is_refused():
-    with pytest.raises(SpecError, match="A matrix of 2 rows and 3 columns needs 6 tasks.\nThere are 5.\nHint: "):
+    with pytest.raises(SpecError, match=r"A matrix of 2 rows and 3 columns needs 6 tasks.\nThere are 5.\nHint: "):
         Matrix(2, 3).initial(SPECS["less"], 5)
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(UnknownName, match="no scheme named 'hsah'.*\nKnown: auto, .*\nHint: did you mean 'hash'"):
+    with pytest.raises(UnknownName, match=r"no scheme named 'hsah'.*\nKnown: auto, .*\nHint: did you mean 'hash'"):
         scheme_named("hsah")
     with pytest.raises(StateError, match="A plan names the scheme 'magic'"):
         plan_from_json({"scheme": "magic", "tasks": 1})

@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from tests.oracle import Batch, Result, Row
 from weft.state.documents import read_document
@@ -71,17 +71,19 @@ class Desk:
     def late(self) -> dict[str, int]:
         """Return the late rows per side, from the manifests of the one query."""
         (query,) = [path for path in (self.folder / "state").iterdir() if path.is_dir()]
-        total = dict.fromkeys(SIDES, 0)
+        total: dict[str, int] = dict.fromkeys(SIDES, 0)
         for file in query.glob("[0-9]*/[0-9]*.json"):
             if file.stem.isdigit():
                 stats = read_document(open_folder(str(file.parent)), file.name)["stats"]
                 for side in SIDES:
                     total[side] += stats["late"][side]
-        return dict(total)
+        return total
 
     def batches(self) -> int:
         """Return how many batches the query has joined."""
-        return 1 + max(int(file.stem) for file in (self.folder / "state").glob("*/0/[0-9]*.json") if file.stem.isdigit())
+        return 1 + max(
+            int(file.stem) for file in (self.folder / "state").glob("*/0/[0-9]*.json") if file.stem.isdigit()
+        )
 
 
 def pairs_of(found: pa.Table | Result | Iterable[Row], one: str = "x", two: str = "y") -> Counter[tuple[Any, Any]]:

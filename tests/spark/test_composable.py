@@ -21,7 +21,11 @@ WINDOW = weft.within("20 seconds", on="ts", delay="30 seconds")
 
 def _rows(batch: int, side: int) -> list[dict]:
     return [
-        {"id": side * 1000 + batch * 100 + n, "x": (n * 7 + batch * 3 + side) % 10, "ts": START + timedelta(seconds=batch * 20 + n)}
+        {
+            "id": side * 1000 + batch * 100 + n,
+            "x": (n * 7 + batch * 3 + side) % 10,
+            "ts": START + timedelta(seconds=batch * 20 + n),
+        }
         for n in range(20)
     ]
 
@@ -57,7 +61,9 @@ def test_a_watermark_and_a_windowed_aggregation_follow(desk, joined):
 
 
 def test_a_join_with_a_static_frame_follows(desk, joined):
-    names = desk.spark.createDataFrame([(number, f"row {number}") for number in range(1000, 1500, 2)], "id long, name string")
+    names = desk.spark.createDataFrame(
+        [(number, f"row {number}") for number in range(1000, 1500, 2)], "id long, name string"
+    )
     found = desk.run(joined.join(names, joined.x == names.id).select("x", "y", "name"))
     expected = Counter({pair: n for pair, n in pairs_of(EXPECTED).items() if pair[0] % 2 == 0})
     assert pairs_of(found) == expected
@@ -73,7 +79,9 @@ def test_foreach_batch_sees_every_pair_once(desk, joined):
         numbers.append(number)
 
     place = str(desk.folder / "checkpoint")
-    joined.writeStream.foreachBatch(note).option("checkpointLocation", place).trigger(availableNow=True).start().awaitTermination()
+    joined.writeStream.foreachBatch(note).option("checkpointLocation", place).trigger(
+        availableNow=True
+    ).start().awaitTermination()
     assert seen == pairs_of(EXPECTED)
     assert numbers == [0, 1, 2, 3]
 

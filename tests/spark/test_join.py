@@ -37,7 +37,7 @@ def desk(spark, tmp_path):
 def rows(count: int, seed: int, number: int) -> list[Row]:
     """Make the rows of one batch: small domains, NULL and NaN, time stamps out of order, some of them late."""
     draw = random.Random(seed * 1000 + number)
-    made = []
+    made: list[Row] = []
     for position in range(count):
         back = draw.choice((0, 0, 1, 2, 3, 5, 9, 14))
         made.append({
@@ -131,8 +131,13 @@ def test_streams_join_as_the_oracle_says(desk, name):
     assert desk.late() == expected.late
 
 
-SELF = {
-    "ordered, time": (False, "a.x > b.x", (Compare("x", ">", "x"),), weft.within("6 seconds", on="ts", delay="5 seconds")),
+SELF: dict[str, tuple[bool, str, tuple[Compare, ...], Window]] = {
+    "ordered, time": (
+        False,
+        "a.x > b.x",
+        (Compare("x", ">", "x"),),
+        weft.within("6 seconds", on="ts", delay="5 seconds"),
+    ),
     "unordered, band": (True, "abs(a.x - b.x) <= 2", (Compare("x", "band", "x", -2, 2),), weft.unbounded()),
     "unordered, last rows, two columns": (True, "a.x > b.k", (Compare("x", ">", "k"),), weft.last(15, order="ts")),
 }
@@ -188,7 +193,9 @@ COLUMNS: dict[str, Callable[[DataFrame, DataFrame], Column | str]] = {
     "a disjunction, which no index serves": either,
     "key expressions": lambda left, right: "l.y * 1.05 < r.y + 1 AND upper(l.s) = upper(r.s)",
     "one side of a difference": lambda left, right: "l.x - r.x >= 2 AND r.y - l.y > 1",
-    "a cast of the difference": lambda left, right: "CAST(l.y - r.y AS INT) <= 0 AND l.k = r.k AND l.y < 10 AND l.y > -10 AND r.y > -10 AND r.y < 10",
+    "a cast of the difference": lambda left, right: (
+        "CAST(l.y - r.y AS INT) <= 0 AND l.k = r.k AND l.y < 10 AND l.y > -10 AND r.y > -10 AND r.y < 10"
+    ),
     "null-safe equality": lambda left, right: "l.k <=> r.k AND l.x < r.x",
 }
 
@@ -212,7 +219,9 @@ def test_conditions_mean_what_they_mean_in_spark(desk, name):
 def test_all_columns_come_through_and_collisions_get_the_suffix(desk):
     left, right = (desk.stream(side, tables(TWO[:2], side, SCHEMA)) for side in ("left", "right"))
     right = right.withColumnRenamed("s", "text")
-    joined = weft.join(left, right, on="l.k = r.k AND l.x < r.x", window=weft.unbounded(), suffix="_r", state=desk.state)
+    joined = weft.join(
+        left, right, on="l.k = r.k AND l.x < r.x", window=weft.unbounded(), suffix="_r", state=desk.state
+    )
     assert joined.columns == [
         "id", "k", "x", "y", "s", "ts", "o", "id_r", "k_r", "x_r", "y_r", "text", "ts_r", "o_r",
     ]  # fmt: skip
@@ -273,7 +282,9 @@ def test_duckdb_confirms_a_large_static_join(desk):
     expected = confirmed(left, right)
     assert expected[0] > 20_000
     one, two = (desk.spark.createDataFrame(table) for table in (left, right))
-    joined = weft.join(one, two, on="abs(l.v - r.v) <= 3", window=weft.within(200, on="t"), select=["l.id AS x", "r.id AS y"])
+    joined = weft.join(
+        one, two, on="abs(l.v - r.v) <= 3", window=weft.within(200, on="t"), select=["l.id AS x", "r.id AS y"]
+    )
     assert _digest(joined) == expected
 
 
@@ -286,7 +297,9 @@ def test_duckdb_confirms_a_large_streaming_join(desk):
         for name, table in (("left", left), ("right", right))
     ]
     window = weft.within(200, on="t", delay=100)
-    joined = weft.join(*streams, on="abs(l.v - r.v) <= 3", window=window, select=["l.id AS x", "r.id AS y"], state=desk.state)
+    joined = weft.join(
+        *streams, on="abs(l.v - r.v) <= 3", window=window, select=["l.id AS x", "r.id AS y"], state=desk.state
+    )
     desk.run(joined)
     assert _digest(desk.spark.read.parquet(str(desk.folder / "out"))) == expected
     assert desk.late() == {"left": 0, "right": 0}

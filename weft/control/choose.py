@@ -54,7 +54,8 @@ def choose(
 
 def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
     within = spec.access.within
-    if spec.access.equal is not None:
+    if any(column != spec.left.bucket for column in spec.left.equal):
+        # The number of a tumbling window alone is no key: all that arrives now would go to one task.
         return Hash(), "equal keys meet on one task, every row is kept once"
     if tasks < limits.range_tasks:
         return Matrix(), "one task needs no routing"

@@ -19,7 +19,7 @@ _OPS = {
 }  # fmt: skip
 _MIRROR = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 _INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
-_EXACT_TO = {"float": 1 << 24, "double": 1 << 53}
+_EXACT_TO: dict[str, int] = {"float": 1 << 24, "double": 1 << 53}
 _EXACT = {*_INTEGERS} | {"float", "double", "boolean", "date", "timestamp", "timestamp_ntz"}
 _DIFFERENCES = {"Subtract", "DateDiff", "SubtractTimestamps"}
 
@@ -142,7 +142,7 @@ def _widens(one: str, two: str, limit: int | float | Decimal) -> bool:
         return True
     (digits, scale), (room, places) = _digits(one), _digits(two)
     if two in _EXACT_TO:  # a rounding is monotone, and around a small enough limit there is none
-        return one in _INTEGERS and abs(limit) <= _EXACT_TO[two]
+        return one in _INTEGERS and -_EXACT_TO[two] <= limit <= _EXACT_TO[two]
     return 0 < digits - scale <= room - places and scale <= places
 
 

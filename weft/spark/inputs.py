@@ -127,6 +127,12 @@ def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
                 "name another column, or leave order= out for order of arrival.",
             )
     left, right = kinds["left"], kinds["right"]
+    if _family(left) != _family(right):
+        raise SpecError.of(
+            f"The window orders the left side by {left.simpleString()} and the right side by {right.simpleString()}.",
+            "Both streams are put in one order, so their order columns must be of one kind: whole, floating or time.",
+            "cast one of them to the other's type.",
+        )
     mixed = {type(left), type(right)} == {TimestampType, TimestampNTZType}
     if mixed:
         raise SpecError.of(
@@ -134,6 +140,10 @@ def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
             "One counts from the epoch, the other is a wall clock without a zone.",
             "cast one of them to the other's type.",
         )
+
+
+def _family(kind: DataType) -> str:
+    return "whole" if isinstance(kind, _WHOLE) else "time" if isinstance(kind, _TIMES) else "floating"
 
 
 def _time_name(window: Window, side: Side) -> str | None:

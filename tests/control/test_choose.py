@@ -1,0 +1,70 @@
+"""The plan is tested, not only the rows: which scheme and index, and how `explain` says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pytest
+
+import weft
+from weft.errors import SpecError, UnknownName
+from weft.spec import Window
+
+SCHEMA = pa.schema({"id": pa.int64(), "x": pa.float64(), "y": pa.float64(), "s": pa.string(), "ts": pa.timestamp("us")})
+
+CASES = {
+    "equality": ("l.id = r.id", weft.within("1 minute", on="ts", delay="10 seconds"), "hash", "runs"),
+    "band": ("abs(l.x - r.x) <= 0.5", weft.within("1 minute", on="ts"), "range", "runs"),
+    "interval": ("l.x BETWEEN r.x AND r.y", weft.unbounded(), "range", "runs"),
+    "inequality": ("l.x > r.x", weft.last(1000, order="ts"), "matrix", "runs"),
+    "two inequalities": ("l.x > r.x AND l.y < r.y", weft.tumbling("5 minutes", on="ts", delay="1 minute"), "matrix", "runs"),
+    "not equal": ("l.id != r.id", weft.unbounded(), "matrix", "scan"),
+    "residual": ("l.s LIKE r.s", weft.tumbling_rows(100), "matrix", "scan"),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_auto_chooses(name: str, golden: Callable[[str, str], None]) -> None:
+    on, window, scheme, index = CASES[name]
+    explanation = weft.local.explain(SCHEMA, SCHEMA, on=on, window=window, tasks=4)
+    parts = explanation.to_dict()
+    assert parts["scheme"].startswith(f"{scheme} over 4 tasks")
+    assert parts["index"].startswith(f"{index}:")
+    golden(f"explain-{name.replace(' ', '-')}.txt", str(explanation) + "\n")
+
+
+def test_one_task_needs_no_ranges() -> None:
+    parts = weft.local.explain(SCHEMA, SCHEMA, on="abs(l.x - r.x) <= 0.5").to_dict()
+    assert parts["scheme"] == "matrix over 1 task: one task needs no routing"
+
+
+def test_html_escapes_what_users_wrote() -> None:
+    page = weft.local.explain(SCHEMA, SCHEMA, on="l.x < r.x")._repr_html_()
+    assert "l.x &lt; r.x" in page
+    assert page.startswith("<table>")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({"scheme": "matrx"}, UnknownName, "did you mean 'matrix'"),
+        ({"index": "b-tree"}, UnknownName, "Known: auto, hash, runs, scan"),
+        ({"scheme": "hash"}, SpecError, "needs an equality"),
+        ({"index": "hash"}, SpecError, "needs an equality"),
+        ({"scheme": weft.Matrix(rows=3, columns=2), "tasks": 4}, SpecError, "needs 6 tasks"),
+        ({"tasks": 0}, SpecError, "at least 1"),
+        ({"scheme": 7}, UnknownName, "no scheme named 7"),
+    ],
+)
+def test_what_cannot_serve_is_refused(arguments: dict[str, object], error: type[Exception], says: str) -> None:
+    with pytest.raises(error) as caught:
+        weft.local.explain(SCHEMA, SCHEMA, on="l.x < r.x", **arguments)  # type: ignore[arg-type]
+    assert says in str(caught.value)
+    assert "Hint:" in str(caught.value)
+
+
+def test_range_needs_something_to_cut() -> None:
+    window: Window = weft.unbounded()
+    with pytest.raises(SpecError, match="needs a band or an inequality"):
+        weft.local.explain(SCHEMA, SCHEMA, on="l.id != r.id", window=window, scheme="range", tasks=2)
