@@ -107,8 +107,9 @@ def _run(
     result = Result()
     kept: dict[Side, list[Tuple]] = {}
     alone = {side: [t for t in streams[side] if (o := only[side]) is None or o(t.row)] for side in SIDES}
+    seen = streams if itself else alone  # what moves the watermark: of a self join, the one stream as it comes
     for side in SIDES:
-        late = {id(t) for t in alone[side] if _is_late(t, alone, window)}
+        late = {id(t) for t in seen[side] if _is_late(t, seen, window)}
         result.late[side] = len(late)
         kept[side] = [t for t in alone[side] if id(t) not in late]
     left_kept, right_kept = ({id(t) for t in kept[side]} for side in SIDES)

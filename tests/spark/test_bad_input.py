@@ -160,6 +160,13 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
         "an integer, float, date or timestamp",
         "name another column",
     ),
+    "orders of two kinds": (
+        {"window": weft.last(5, left="id", right="bid")},
+        SpecError,
+        "orders the left side by bigint and the right side by double",
+        "of one kind",
+        "cast one of them",
+    ),
     "collision in select": (
         {"select": ["l.id", "r.id"]},
         SpecError,

@@ -22,7 +22,7 @@ class Pairs:
     swapped: pa.Array | None = None
 
     def __len__(self) -> int:
-        return int(self.left.num_rows)
+        return max(int(self.left.num_rows), int(self.right.num_rows))  # a table without columns has no rows
 
 
 def pairs_of(side: Side, probe: Block, matches: Iterator[Matches]) -> Iterator[Pairs]:

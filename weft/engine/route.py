@@ -87,7 +87,8 @@ class Router:
         """Make words and draws, and tell which rows can match at all, and which have to be counted by a task.
 
         The watermark follows every row with a timestamp that its side's own condition lets pass, even one whose key
-        is NULL; such a row travels only where it can be late.
+        is NULL; such a row travels only where it can be late. A self join has one stream and one watermark, so there
+        it follows every row, whichever role its conditions refuse.
         """
         part, rows = self.spec.side(self.side), table.num_rows
         columns: list[Words] = []
@@ -103,7 +104,7 @@ class Router:
                 nulls |= (~valid).astype(np.int64) << np.int64(number)
         if part.time is not None:
             assert self.inputs.time is not None
-            timed = keep.copy()
+            timed = np.ones(rows, np.bool_) if self.spec.self_join else keep.copy()
             time = self._words(table, self.inputs.time, Key("time"), timed)
             columns.append(time)
             if timed.any():

@@ -35,8 +35,7 @@ class Join:
         self.schemas = {"left": left, "right": right}
         self.projection = Projection.of(select, suffix, left, right, aliases)
         self.schema = self.projection.schema
-        for side, schema in zip(SIDES, (left, right), strict=True):
-            check_window(window, side, schema)
+        check_window(window, left, right)
         self.spec: JoinSpec = build_spec(
             self.analyzed.condition, window, left_schema=_shown(left), right_schema=_shown(right),
             self_join=aliases == ("a", "b"), unordered=unordered,

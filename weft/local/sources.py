@@ -9,7 +9,7 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.local.sql import Analyzed
 from weft.spec import JoinSpec, Tumbling, Unbounded, Window, Within
-from weft.types import Side
+from weft.types import SIDES, Side
 
 __all__ = ["Source", "check_window"]
 
@@ -61,11 +61,23 @@ class Source:
         return pa.chunked_array([found] if isinstance(found, pa.Array) else found).take(pa.array(place, mask=~mask))
 
 
-def check_window(window: Window, side: Side, schema: pa.Schema) -> None:
-    """Refuse a window whose column is missing or of a type it cannot use."""
+def check_window(window: Window, left: pa.Schema, right: pa.Schema) -> None:
+    """Refuse a window whose columns are missing, or of types it cannot use."""
+    kinds = [_check_column(window, side, schema) for side, schema in zip(SIDES, (left, right), strict=True)]
+    if kinds[0] != kinds[1]:
+        names = [schema.field(_time_name(window, side)).type for side, schema in zip(SIDES, (left, right), strict=True)]
+        raise SpecError.of(
+            f"The window orders the left side by {names[0]} and the right side by {names[1]}.",
+            "Both streams are put in one order, so their order columns must be of one kind: whole, floating or time.",
+            "cast one of them to the other's type.",
+        )
+
+
+def _check_column(window: Window, side: Side, schema: pa.Schema) -> str:
+    """Refuse a window column that is missing or of a type the window cannot use; return the kind of order it gives."""
     name = _time_name(window, side)
     if name is None:
-        return
+        return ""
     if name not in schema.names:
         raise UnknownColumn.on_side(side, name, schema.names)
     kind = schema.field(name).type
@@ -83,6 +95,7 @@ def check_window(window: Window, side: Side, schema: pa.Schema) -> None:
             "Rows are ordered by an integer, float, date or timestamp.",
             "name another column, or leave order= out for order of arrival.",
         )
+    return "whole" if whole else "time" if time else "floating"
 
 
 def _time_name(window: Window, side: Side) -> str | None:

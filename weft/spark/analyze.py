@@ -122,6 +122,8 @@ def analyze(
         side: tuple(str(a.name()) for a in _outputs(p) if int(a.exprId().id()) in needed)
         for side, p in (("left", plan.left()), ("right", plan.right()))
     }
+    if not any(payload.values()):  # a selection of constants: a pair is still a row
+        payload["left"] = tuple(str(a.name()) for a in _outputs(plan.left())[:1])
     if aliases == SELF:  # one payload serves both roles
         kept = {*payload["left"], *payload["right"]}
         payload = dict.fromkeys(payload, tuple(str(a.name()) for a in _outputs(plan.left()) if str(a.name()) in kept))

@@ -127,8 +127,12 @@ class JoinTask:
         """Join one partition."""
         here = where_am_i()
         store = None if self.where is None or here.query is None else self.where.store(self.job, here.query)
-        worker = Worker(self.job, store, here.partition, here.batch or 0, self.plan, time.perf_counter)
-        shipments = [unpack(body) for batch in batches for body in _bodies(batch)]
+        shipped = [batch for batch in batches if batch.num_rows]
+        # A union behind the join shifts the partition's number, so the shipments say which task this is. An empty batch
+        # ships nothing; then any one-to-one numbering will do.
+        task = shipped[0].column(0)[0].as_py() if shipped else here.partition % self.job.tasks
+        worker = Worker(self.job, store, task, here.batch or 0, self.plan, time.perf_counter)
+        shipments = [unpack(body) for batch in shipped for body in _bodies(batch)]
         for pairs in worker.run(shipments):
             columns = [*pairs.left.columns, *pairs.right.columns]
             if len(columns) < len(self.output):

@@ -1,0 +1,69 @@
+"""Which rows move the watermark, and which rows behind it are counted: small cases, told one by one."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+import weft
+from weft.local import Join
+from weft.state import MemoryStore
+from weft.types import SIDES
+
+SCHEMA = pa.schema({"x": pa.int64(), "hi": pa.int64(), "t": pa.int64()})
+
+
+def late(on: str, batches: list[tuple[list, list]], tasks: int = 3, scheme: object = "auto") -> dict[str, int]:
+    """Feed batches of (x, hi, t) and return the late rows per side."""
+    join = Join(SCHEMA, SCHEMA, on=on, window=weft.within(1, on="t", delay=0), tasks=tasks, scheme=scheme)  # type: ignore[arg-type]
+    for batch in batches:
+        rows = [[dict(zip(SCHEMA.names, row, strict=True)) for row in side] for side in batch]
+        list(join.feed(*([pa.Table.from_pylist(side, SCHEMA)] for side in rows)))
+    assert isinstance(join.store, MemoryStore)
+    return {side: sum(metrics["late"][side] for metrics in join.store.metrics.values()) for side in SIDES}
+
+
+def test_a_row_behind_the_slower_side_is_late():
+    assert late("l.x < r.x", [([(1, 1, 10)], [(1, 1, 5)]), ([(1, 1, 4), (1, 1, 5)], [(1, 1, 6)])]) == {
+        "left": 1,
+        "right": 0,
+    }
+
+
+def test_nothing_is_late_in_the_first_batch():
+    assert late("l.x < r.x", [([(1, 1, 10), (1, 1, 0)], [(1, 1, 10), (1, 1, 0)])]) == {"left": 0, "right": 0}
+
+
+def test_nothing_is_late_while_one_side_is_silent():
+    assert late("l.x < r.x", [([(1, 1, 10)], []), ([(1, 1, 0)], [])]) == {"left": 0, "right": 0}
+
+
+def test_a_row_whose_key_is_null_moves_the_watermark():
+    assert late("l.x < r.x", [([(None, 1, 10)], [(None, 1, 10)]), ([(1, 1, 9)], [])]) == {"left": 1, "right": 0}
+
+
+def test_a_late_row_whose_key_is_null_is_counted():
+    assert late("l.x < r.x", [([(1, 1, 10)], [(1, 1, 10)]), ([(None, 1, 9)], [(None, 1, 3)])]) == {
+        "left": 1,
+        "right": 1,
+    }
+
+
+def test_a_row_without_time_moves_nothing_and_is_never_late():
+    assert late("l.x < r.x", [([(1, 1, None)], [(1, 1, 10)]), ([(1, 1, 1)], [(1, 1, None)])]) == {"left": 0, "right": 0}
+
+
+def test_a_row_that_its_own_condition_refuses_is_not_there():
+    batches: list[tuple[list, list]] = [([(9, 1, 10)], [(1, 1, 10)]), ([(1, 1, 5), (9, 1, 5)], [])]
+    assert late("l.x < r.x AND l.x < 5", batches) == {"left": 0, "right": 0}
+    batches = [([(1, 1, 10)], [(1, 1, 10)]), ([(1, 1, 5), (9, 1, 5)], [])]
+    assert late("l.x < r.x AND l.x < 5", batches) == {"left": 1, "right": 0}
+
+
+@pytest.mark.parametrize("tasks", [1, 3, 5])
+def test_a_late_row_that_no_task_wants_is_still_counted(tasks):
+    """An empty interval (from 9 to 1) is kept nowhere and asks nobody once ranges are cut."""
+    first: tuple[list, list] = ([(x, x + 1, 10) for x in range(9)], [(x, x, 10) for x in range(9)])
+    batches = [first, first, first, ([(9, 1, 5)], [])]
+    scheme = weft.Range(enough=1, imbalance=1.0)
+    assert late("r.x BETWEEN l.x AND l.hi", batches, tasks, scheme) == {"left": 1, "right": 0}
