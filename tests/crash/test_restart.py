@@ -34,11 +34,12 @@ def _frames(spark: SparkSession, folder: Path) -> list[DataFrame]:
 
 
 def _pairs(
-    spark: SparkSession, folder: Path, tasks: int, scheme: str, on: str = ON, state: Path | None = None
-) -> DataFrame:
+    spark: SparkSession, folder: Path, tasks: int, scheme: str, on: str = ON, state: Path | None = None,
+    name: str | None = None,
+) -> DataFrame:  # fmt: skip
     joined: DataFrame = WEFT.join(
         *_frames(spark, folder), on=on, window=weft.within(NEAR, on="ts", delay=DELAY), scheme=scheme, tasks=tasks,
-        select=["l.id AS l", "r.id AS r"], state=str(state or folder / "state"),
+        select=["l.id AS l", "r.id AS r"], state=str(state or folder / "state"), name=name,
     )  # fmt: skip
     return joined
 
@@ -125,13 +126,20 @@ def test_joins_of_one_query_with_a_state_path_each(spark: SparkSession, tmp_path
     assert sink(tmp_path) == expected
 
 
-@pytest.mark.xfail(reason="two joins of one query over one state path share a folder: wrong pairs, no error")
 def test_joins_of_one_query_over_one_state_path(spark: SparkSession, tmp_path: Path) -> None:
-    """Same condition and schemas, so the same fingerprint: nothing tells their states apart."""
+    """Same condition and schemas, so the same fingerprint: only a name tells their states apart."""
+    from pyspark.errors import StreamingQueryException
+
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder, drift in zip(folders, (300, 100), strict=True):
         write_input(folder, 3, rows=60, drift=drift)
     one, two = (_pairs(spark, folder, 2, "matrix", state=tmp_path / "state") for folder in folders)
+    with pytest.raises(StreamingQueryException, match="Two joins of one query keep their state in"):
+        _finish(_start(one.union(two), tmp_path / "nameless"))
+    one, two = (
+        _pairs(spark, folder, 2, "matrix", state=tmp_path / "state", name=name)
+        for folder, name in zip(folders, ("one", "two"), strict=True)
+    )
     _finish(_start(one.union(two), tmp_path))
     assert sink(tmp_path) == sorted(oracle(folders[0]) + oracle(folders[1]))
 

@@ -76,7 +76,13 @@ def test_numbers_and_durations_do_not_mix() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "0 seconds"), (1, "1 microseconds"), (1_000, "1 millisecond"), (90_000_000, "90 seconds"), (3_600_000_000, "1 hour")],
+    [
+        (0, "0 seconds"),
+        (1, "1 microseconds"),
+        (1_000, "1 millisecond"),
+        (90_000_000, "90 seconds"),
+        (3_600_000_000, "1 hour"),
+    ],
 )
 def test_durations_are_shown_in_the_largest_unit_that_fits(value: int, shown: str) -> None:
     assert show_duration(value) == shown

@@ -11,11 +11,12 @@ __all__ = ["Where", "where_am_i"]
 
 @dataclass(frozen=True)
 class Where:
-    """Batch and query (None in a static join), and the partition."""
+    """Batch and query (None in a static join), the partition, and the run of the query (a restart is another run)."""
 
     batch: int | None
     query: str | None
     partition: int
+    run: str = ""
 
 
 def where_am_i() -> Where:
@@ -26,4 +27,5 @@ def where_am_i() -> Where:
     query = context.getLocalProperty("sql.streaming.queryId")
     if batch is None or query is None:
         return Where(None, None, context.partitionId())
-    return Where(int(batch), query, context.partitionId())
+    run = context.getLocalProperty("spark.jobGroup.id") or ""  # Spark runs a query's jobs under the run's id
+    return Where(int(batch), query, context.partitionId(), run)

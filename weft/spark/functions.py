@@ -26,14 +26,20 @@ SHIPPED = pa.schema([pa.field("task", pa.int32()), pa.field("body", pa.binary())
 
 @dataclass(frozen=True)
 class Where:
-    """Where the state is, and how many versions are kept."""
+    """Where the state is, how many versions are kept, and what tells this join from others of its query.
+
+    `name` is part of the folder, `join` is new with every call of `weft.join`.
+    """
 
     path: str
     retain: int
+    name: str = ""
+    join: str = ""
 
     def store(self, job: Job, query: str) -> StateStore:
-        """Open the state of one query."""
-        return StateStore(self.path, query, job.spec.fingerprint(), self.retain)
+        """Open the state of this join in one query."""
+        folder = f"{query}.{self.name}" if self.name else query
+        return StateStore(self.path, folder, job.spec.fingerprint(), self.retain)
 
 
 @dataclass(frozen=True)
@@ -131,6 +137,8 @@ class JoinTask:
         # A union behind the join shifts the partition's number, so the shipments say which task this is. An empty batch
         # ships nothing; then any one-to-one numbering will do.
         task = shipped[0].column(0)[0].as_py() if shipped else here.partition % self.job.tasks
+        if store is not None and self.where is not None and task == 0:
+            store.claim(here.run, self.where.join)
         worker = Worker(self.job, store, task, here.batch or 0, self.plan, time.perf_counter)
         shipments = [unpack(body) for batch in shipped for body in _bodies(batch)]
         for pairs in worker.run(shipments):

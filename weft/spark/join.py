@@ -6,6 +6,8 @@ Spark's own.
 
 from __future__ import annotations
 
+import re
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -34,7 +36,7 @@ _SHIPPED = "task int, body binary"
 def join(
     left: DataFrame, right: DataFrame, *, on: str | Column, window: Window | None = None,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
-    select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None,
+    select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None, name: str | None = None,
 ) -> DataFrame:  # fmt: skip
     """Join two DataFrames, both streaming or both static, on any condition.
 
@@ -57,19 +59,21 @@ def join(
     state
         Folder for the rows that still may find partners, readable and writable by all executors. Streaming only; by default
         the conf `spark.weft.state`.
+    name
+        Tells this join from others of the same query that share the state path; a chain of joins needs none.
 
     Returns
     -------
     DataFrame
         A plain DataFrame: write it to any sink, aggregate it, join it again.
     """
-    return build(left, right, on, window, scheme, index, tasks, select, suffix, state, ("l", "r")).frame()
+    return build(left, right, on, window, scheme, index, tasks, select, suffix, state, ("l", "r"), name=name).frame()
 
 
 def self_join(
     stream: DataFrame, *, on: str | Column, window: Window | None = None, unordered: bool = False,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
-    select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None,
+    select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None, name: str | None = None,
 ) -> DataFrame:  # fmt: skip
     """Join a DataFrame with itself, reading it once; aliases are `a` and `b`.
 
@@ -77,7 +81,7 @@ def self_join(
     reading that satisfies `on` (with the later row as `a` if both do). The other parameters are those of `join`.
     """
     return build(
-        stream, stream, on, window, scheme, index, tasks, select, suffix, state, ("a", "b"), unordered
+        stream, stream, on, window, scheme, index, tasks, select, suffix, state, ("a", "b"), unordered, name=name
     ).frame()
 
 
@@ -181,8 +185,9 @@ def _struct(prefix: str, names: tuple[str, ...], alias: str) -> Column:
 def build(
     left: DataFrame, right: DataFrame, on: str | Column, window: Window | None, scheme: str | Scheme, index: str,
     tasks: int | None, select: Sequence[str | Column] | None, suffix: str, state: str | None,
-    aliases: tuple[str, str], unordered: bool = False, explaining: bool = False,
+    aliases: tuple[str, str], unordered: bool = False, explaining: bool = False, name: str | None = None,
 ) -> Built:  # fmt: skip
+    """Check a join and everything it rests on; nothing runs yet."""
     for side, frame in zip(SIDES, (left, right), strict=True):
         if not isinstance(frame, DataFrame):
             raise SpecError.of(
@@ -223,7 +228,7 @@ def build(
     sides = (
         self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
     )
-    where = _where(spark, state) if streaming and not explaining else None
+    where = _where(spark, state, name or _place(left, right)) if streaming and not explaining else None
     return Built(analyzed, spec, choice, number, sides, where)
 
 
@@ -244,7 +249,17 @@ def _tasks(spark: SparkSession, tasks: object) -> int:
     return tasks
 
 
-def _where(spark: SparkSession, state: str | None) -> Where:
+def _place(left: DataFrame, right: DataFrame) -> str:
+    """Name a join by the joins it stands on: those of a chain differ."""
+    below = sum(str(frame._jdf.queryExecution().analyzed().toString()).count("JoinTask(") for frame in (left, right))
+    return f"join-{below}" if below else ""
+
+
+def _where(spark: SparkSession, state: str | None, name: str) -> Where:
+    if name and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+        raise SpecError.of(
+            f"name={name!r}.", "It becomes part of a folder's name: letters, digits, _ and -.", "write name='orders'."
+        )
     path = state or spark.conf.get("spark.weft.state", None)
     if not path:
         raise SpecError.of(
@@ -257,4 +272,4 @@ def _where(spark: SparkSession, state: str | None) -> Where:
     if folder.local:  # executors may have another working directory
         path = folder.path
     retain = int(spark.conf.get("spark.sql.streaming.minBatchesToRetain", "100") or 100)
-    return Where(path, retain)
+    return Where(path, retain, name, uuid.uuid4().hex)

@@ -1,6 +1,7 @@
 """The state of one query: pinned plans, manifests and segments, versioned by batch.
 
     <state>/<query id>/spec.json                 what joins, and its fingerprint
+    <state>/<query id>/owner.json                which join of which run writes here: two would not mix well
     <state>/<query id>/plans/<batch>.json        pinned plan, written once
     <state>/<query id>/<task>/<batch>.json       manifest
     <state>/<query id>/<task>/<batch>-<n>.arrow  segment
@@ -82,6 +83,29 @@ class StateStore:
         self.folder = (open_folder(where) if isinstance(where, str) else where) / query
         self.fingerprint = fingerprint
         self.retain = max(retain, 2)
+
+    def claim(self, run: str, join: str) -> None:
+        """Make sure that no other join of the same run of the query keeps its state here.
+
+        Two joins in one query could not tell their states apart. Whoever reads another join's name behind its own
+        write, or before it, raises; so at least one of two does.
+        """
+        for _ in range(2):
+            held = self._owner()
+            if held.get("run") != run:
+                write_document(self.folder, "owner.json", {"run": run, "join": join})
+            elif held.get("join") != join:
+                raise StateError.of(
+                    f"Two joins of one query keep their state in {self.folder}.",
+                    "Each needs a folder of its own, or pairs would be lost.",
+                    "give them names: weft.join(..., name='orders'), weft.join(..., name='quotes').",
+                )
+
+    def _owner(self) -> dict[str, Any]:
+        try:
+            return read_document(self.folder, "owner.json") if self.folder.exists("owner.json") else {}
+        except StateError:  # it says nothing that cannot be written again
+            return {}
 
     def introduce(self, identity: dict[str, str]) -> None:
         """Write down what joins, with the first batch (and with its replay), so that a restart can say what changed."""
