@@ -15,7 +15,7 @@ import pyarrow as pa
 from weft.engine.clock import Header
 from weft.kernels import draws, mix_words, order_of, words_of
 from weft.routing import Plan
-from weft.spec import JoinSpec, Key, Tumbling
+from weft.spec import JoinSpec, Key, SideSpec, Tumbling
 from weft.types import U32, WORD_MIN, Block, Bools, Side, Words
 
 __all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Router"]
@@ -36,6 +36,17 @@ class Inputs:
     keys: tuple[int, ...]
     time: int | None = None
     keep: int | None = None
+
+    def derived(self, part: SideSpec) -> dict[int, int]:
+        """Return the word columns that follow from a payload column."""
+        found = {
+            word: column
+            for word, (key, column) in enumerate(zip(part.keys, self.keys, strict=True))
+            if key.encode == "value" and column < self.payload
+        }
+        if part.time is not None and self.time is not None and self.time < self.payload:
+            found[part.time] = self.time
+        return found
 
 
 @dataclass(frozen=True)

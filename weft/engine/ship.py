@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-import numpy as np
 import pyarrow as pa
 
 from weft.engine.clock import Header
 from weft.engine.route import Delivery
+from weft.state.columns import Derived, note_of, one_chunk, read_words, written_words
 from weft.types import Block, Side
 
 __all__ = ["Shipment", "pack_delivery", "pack_header", "unpack"]
@@ -32,14 +32,19 @@ class Shipment:
     delivery: Delivery | None = None
 
 
-def pack_delivery(sink: pa.BufferOutputStream, delivery: Delivery, partition: int, piece: int) -> None:
-    """Append a delivery to a byte sink."""
-    block = delivery.block
-    arrays = [pa.array(column) for column in block.words] + [pa.array(block.u), pa.array(delivery.role)]
-    names = [f"_w{number}" for number in range(len(block.words))] + ["_u", "_role"]
+def pack_delivery(
+    sink: pa.BufferOutputStream, delivery: Delivery, partition: int, piece: int, derived: Derived | None = None
+) -> None:
+    """Append a delivery to a byte sink; words that follow from the payload stay behind."""
+    block, derived = delivery.block, derived or {}
+    arrays, names = written_words(block.words, derived)
+    arrays += [pa.array(block.u), pa.array(delivery.role)]
+    names += ["_u", "_role"]
     fields = [pa.field(name, array.type) for name, array in zip(names, arrays, strict=True)]
-    payload = [_chunk(column) for column in block.payload.columns]
-    note = {"side": delivery.side, "partition": partition, "piece": piece, "task": delivery.task}
+    payload = [one_chunk(column) for column in block.payload.columns]
+    note = {
+        "side": delivery.side, "partition": partition, "piece": piece, "task": delivery.task, "words": note_of(derived),
+    }  # fmt: skip
     schema = pa.schema([*fields, *block.payload.schema], {_KEY: json.dumps(note).encode()})
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.record_batch([*arrays, *payload], schema=schema))
@@ -59,19 +64,13 @@ def unpack(data: pa.Buffer) -> Shipment:
         note = json.loads(reader.schema.metadata[_KEY])
         table = reader.read_all()
     side, partition, piece = note["side"], note["partition"], note["piece"]
-    columns = [_chunk(column) for column in table.columns]
+    columns = [one_chunk(column) for column in table.columns]
     if piece < 0:
         header = Header(partition, note["rows"], note["newest"], columns[0].to_numpy())
         return Shipment(side, partition, piece, header=header)
-    words = sum(name.startswith("_w") for name in table.column_names)
-    stacked = np.stack([c.to_numpy() for c in columns[:words]]) if words else np.zeros((0, table.num_rows), np.int64)
-    payload = table.select(range(words + 2, table.num_columns)).replace_schema_metadata(None)
-    block = Block(stacked, columns[words].to_numpy(), payload)
-    delivery = Delivery(note["task"], side, block, columns[words + 1].to_numpy())
+    first = table.column_names.index("_u")
+    words = read_words(table.column_names[:first], columns, columns[first + 2 :], note["words"], table.num_rows)
+    payload = table.select(range(first + 2, table.num_columns)).replace_schema_metadata(None)
+    block = Block(words, columns[first].to_numpy(), payload)
+    delivery = Delivery(note["task"], side, block, columns[first + 1].to_numpy())
     return Shipment(side, partition, piece, delivery=delivery)
-
-
-def _chunk(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)

@@ -7,7 +7,7 @@ The state is written before the first pair is drawn: it does not depend on the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +20,7 @@ from weft.engine.step import Arrivals, step
 from weft.errors import StateError
 from weft.routing import Plan, Scheme, TaskStats, next_plan, plan_from_json
 from weft.spec import JoinSpec
-from weft.state import Clock, Manifest, StateStore, TaskState
+from weft.state import Clock, Derived, Manifest, StateStore, TaskState
 from weft.types import SIDES, Block, Side
 
 __all__ = ["Job", "Worker", "collect_arrivals", "plan_of"]
@@ -35,6 +35,8 @@ class Job:
     index: str
     tasks: int
     payload: dict[Side, pa.Schema]
+    derived: dict[Side, Derived] = field(default_factory=lambda: {"left": {}, "right": {}})
+    """Words that follow from the payload, so that they need not travel (`Inputs.derived`)."""
 
 
 def plan_of(job: Job, store: StateStore | None, batch: int) -> Plan:

@@ -39,7 +39,7 @@ class Where:
     def store(self, job: Job, query: str) -> StateStore:
         """Open the state of this join in one query."""
         folder = f"{query}.{self.name}" if self.name else query
-        return StateStore(self.path, folder, job.spec.fingerprint(), self.retain)
+        return StateStore(self.path, folder, job.spec.fingerprint(), self.retain, job.derived)
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,11 @@ class RouteTask:
         routers = [Router(self.job.spec, s, self.inputs[s], plan, batch, here.partition) for s in self.sides]
         for piece, table in enumerate(_pieces(batches, whole=self.job.spec.counted)):
             for router in routers:
+                derived = self.job.derived[router.side]
                 cut = router.route(_typed(table, self.job.payload[router.side]))
                 yield from _ship(
-                    (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece)) for d in cut
+                    (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece, derived=derived))
+                    for d in cut
                 )
         for router in routers:
             write = partial(pack_header, side=router.side, header=router.header())

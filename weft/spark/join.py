@@ -25,7 +25,7 @@ from weft.spark.functions import JoinTask, RouteTask, Where
 from weft.spark.inputs import SideInput, check_time_columns, self_inputs, side_input
 from weft.spark.sampling import sampled_plan
 from weft.spec import JoinSpec, Window, build_spec, unbounded
-from weft.state import open_folder
+from weft.state import Derived, open_folder
 from weft.types import SIDES, Side
 
 __all__ = ["Built", "build", "explain", "join", "self_join"]
@@ -122,7 +122,8 @@ class Built:
     def frame(self) -> DataFrame:
         """Return the joined DataFrame."""
         payload = {side: self.sides[side].arrow for side in SIDES}
-        job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload)
+        derived: dict[Side, Derived] = {side: self.sides[side].inputs.derived(self.spec.side(side)) for side in SIDES}
+        job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload, derived)
         plan = None if self.where is not None else self._static_plan()
         routed = self._routed(job, plan)
         output = StructType([*self.sides["left"].payload.fields, *self.sides["right"].payload.fields])

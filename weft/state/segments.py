@@ -1,7 +1,8 @@
 """Segments: one run, one Arrow IPC file, memory-mapped and used as it lies.
 
-Columns `_w0`, `_w1`, ... hold the words, `_u` the draws, then comes the payload, all in order of arrival; `_row` lists the
-rows in index order. So a mapped segment *is* a run: nothing is rebuilt.
+Columns `_w0`, `_w1`, ... hold the words that do not follow from the payload (`weft.state.columns`), `_u` the draws, then
+comes the payload, all in order of arrival; `_row` lists the rows in index order. So a mapped segment *is* a run: nothing is
+sorted again.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ import pyarrow as pa
 from weft.errors import StateError
 from weft.index import Run
 from weft.kernels import checksum
+from weft.state.columns import Derived, note_of, one_chunk, read_words, written_words
 from weft.state.paths import Folder, executor_cache
 
 __all__ = ["Segment", "read_segment", "write_segment"]
 
+_NOTE = b"weft.words"
 _OPTIONS = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=False)
 
 
@@ -42,15 +45,17 @@ class Segment:
         return asdict(self)
 
 
-def write_segment(folder: Folder, name: str, run: Run) -> Segment:
+def write_segment(folder: Folder, name: str, run: Run, derived: Derived | None = None) -> Segment:
     """Write a run and return its entry. The same run gives the same bytes."""
-    run = run.compacted()
-    arrays = [pa.array(column) for column in run.words] + [pa.array(run.u), pa.array(run.row)]
-    names = [f"_w{number}" for number in range(len(run.words))] + ["_u", "_row"]
+    run, derived = run.compacted(), derived or {}
+    arrays, names = written_words(run.words, derived)
+    arrays += [pa.array(run.u), pa.array(run.row.astype(np.int32))]
+    names += ["_u", "_row"]
+    fields = [pa.field(label, array.type, nullable=False) for label, array in zip(names, arrays, strict=True)]
     payload = run.payload.combine_chunks()
-    arrays += [_one_chunk(column) for column in payload.columns]
-    fields = [pa.field(label, array.type, nullable=False) for label, array in zip(names, arrays, strict=False)]
-    schema = pa.schema(fields + [field.with_name(f"p{i}") for i, field in enumerate(payload.schema)])
+    arrays += [one_chunk(column) for column in payload.columns]
+    note = {_NOTE: note_of(derived).encode()}
+    schema = pa.schema(fields + [field.with_name(f"p{i}") for i, field in enumerate(payload.schema)], note)
     batch = pa.record_batch(arrays, schema=schema)
 
     def fill(sink: pa.NativeFile) -> None:
@@ -59,12 +64,6 @@ def write_segment(folder: Folder, name: str, run: Run) -> Segment:
 
     data = folder.write_through(name, fill)
     return Segment(name, len(run), data.size, checksum(memoryview(data)), run.newest, run.span)
-
-
-def _one_chunk(column: pa.ChunkedArray) -> pa.Array:
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
@@ -78,19 +77,18 @@ def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
             table = reader.read_all()
     except pa.ArrowException as error:
         raise StateError.torn(where, f"Arrow cannot read it ({error})") from None
-    words = sum(name.startswith("_w") for name in table.column_names)
-    if table.num_columns != words + 2 + len(payload) or table.num_rows != segment.rows:
+    names, note = table.column_names, (table.schema.metadata or {}).get(_NOTE)
+    first = names.index("_u") if "_u" in names else -1
+    if first < 0 or note is None or len(names) != first + 2 + len(payload) or table.num_rows != segment.rows:
         raise StateError.torn(where, "it holds other columns or rows than the manifest says")
-    columns = [_one_chunk(column) for column in table.columns]
-    stacked = (
-        np.stack([column.to_numpy() for column in columns[:words]]) if words else np.zeros((0, segment.rows), np.int64)
-    )
+    columns = [one_chunk(column) for column in table.columns]
+    words = read_words(names[:first], columns, columns[first + 2 :], note.decode(), segment.rows)
     kept = [
         column if column.type == field.type else column.cast(field.type)  # the session's time zone may have changed
-        for column, field in zip(columns[words + 2 :], payload, strict=True)
+        for column, field in zip(columns[first + 2 :], payload, strict=True)
     ]
     return Run(
-        stacked, columns[words].to_numpy(), columns[words + 1].to_numpy(), pa.table(kept, schema=payload),
+        words, columns[first].to_numpy(), columns[first + 1].to_numpy().astype(np.int64), pa.table(kept, schema=payload),
         segment.newest, segment.span, segment.name,
     )  # fmt: skip
 

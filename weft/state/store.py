@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -23,6 +23,7 @@ import pyarrow as pa
 from weft.errors import LateStateError, StateError
 from weft.index import Run
 from weft.routing import Plan, plan_from_json
+from weft.state.columns import Derived
 from weft.state.documents import read_document, write_document
 from weft.state.paths import Folder, open_folder
 from weft.state.segments import Segment, read_segment, write_segment
@@ -79,10 +80,14 @@ def _versions(folder: Folder) -> list[int]:
 class StateStore:
     """Reads and writes the state of one query."""
 
-    def __init__(self, where: str | Folder, query: str, fingerprint: str, retain: int = 100) -> None:
+    def __init__(
+        self, where: str | Folder, query: str, fingerprint: str, retain: int = 100,
+        derived: Mapping[Side, Derived] | None = None,
+    ) -> None:  # fmt: skip
         self.folder = (open_folder(where) if isinstance(where, str) else where) / query
         self.fingerprint = fingerprint
         self.retain = max(retain, 2)
+        self.derived: Mapping[Side, Derived] = derived or {"left": {}, "right": {}}
 
     def claim(self, run: str, join: str) -> None:
         """Make sure that no other join of the same run of the query keeps its state here.
@@ -184,7 +189,7 @@ class StateStore:
             entries: list[Segment] = []
             for run in state.runs[side]:
                 if run.segment not in old:
-                    entries.append(write_segment(folder, f"{batch}-{number}.arrow", run))
+                    entries.append(write_segment(folder, f"{batch}-{number}.arrow", run, self.derived[side]))
                     number += 1
                 else:
                     entries.append(old[run.segment])
