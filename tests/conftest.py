@@ -101,7 +101,7 @@ def spark(_spark_session: SparkSession) -> Iterator[SparkSession]:
             _spark_session.catalog.dropTempView(table.name)
     after = dict(_spark_session.conf.getAll)
     for key in after.keys() - before.keys():
-        if _spark_session.conf.isModifiable(key):
+        if key.startswith("spark.weft.") or _spark_session.conf.isModifiable(key):  # Spark knows only its own keys
             _spark_session.conf.unset(key)
     for key, value in before.items():
         if after.get(key) != value and _spark_session.conf.isModifiable(key):
