@@ -171,3 +171,15 @@ def test_payload_of_any_type_comes_through_unchanged(spark):
     assert [field.dataType for field in joined.schema] == [field.dataType for field in expected.schema]
     key = lambda row: (row["id"], row["id_r"])
     assert sorted(joined.collect(), key=key) == sorted(expected.collect(), key=key)
+
+
+def test_a_date_beside_a_timestamp_is_midnight_in_the_session_zone(spark):
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    days = spark.sql("SELECT id, date_add(DATE'2024-03-29', CAST(id AS INT)) AS day FROM range(5)")
+    hours = spark.sql("SELECT id, timestamp_seconds(1711670400 + id * 3600) AS ts FROM range(120)")
+    window = weft.within(before="2 hours", after="3 hours", left="day", right="ts")
+    joined = weft.join(days, hours, on="l.id <= r.id", window=window, select=["l.id AS x", "r.id AS y"])
+    near = "r.ts BETWEEN CAST(l.day AS TIMESTAMP) - INTERVAL 2 HOURS AND CAST(l.day AS TIMESTAMP) + INTERVAL 3 HOURS"
+    expected = days.alias("l").join(hours.alias("r"), F.expr(f"l.id <= r.id AND {near}")).selectExpr("l.id", "r.id")
+    assert sorted(joined.collect()) == sorted(expected.collect())
+    assert joined.count() > 20

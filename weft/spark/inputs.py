@@ -26,7 +26,7 @@ from weft.errors import SpecError, UnknownColumn
 from weft.spark.analyze import Analyzed
 from weft.spark.arrow import arrow_schema
 from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Window, Within
-from weft.types import SIDES, Side
+from weft.types import SIDES, Side, other
 
 __all__ = ["SideInput", "check_time_columns", "self_inputs", "side_input"]
 
@@ -77,7 +77,7 @@ class _Travel:
             kind = _type_of(self.frame, name, side)
             column = F.col(_quoted(name))
             if isinstance(kind, DateType):
-                time = self._place(column.cast("timestamp_ntz"), None, f"day {name}")
+                time = self._place(column.cast(self._day_as(side)), None, f"day {name}")
             else:
                 time = self._place(column, name, f"time {name}")
         only, keep = self.analyzed.only[side], None
@@ -87,6 +87,13 @@ class _Travel:
         elif only is not None:
             self.frame = self.frame.where(only)
         return Inputs(len(self.names), tuple(keys), time, keep)
+
+    def _day_as(self, side: Side) -> str:
+        """Return what a date is compared as: midnight in the session's zone beside a timestamp, as Spark does it."""
+        facing = _time_name(self.spec.window, other(side))
+        assert facing is not None
+        zoned = isinstance(_type_of(self.analyzed.frames[other(side)], facing, other(side)), TimestampType)
+        return "timestamp" if zoned else "timestamp_ntz"
 
     def _place(self, column: Column, plain: str | None, label: str) -> int:
         if plain in self.names:
