@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -62,9 +63,9 @@ def test_html_escapes_what_users_wrote() -> None:
         ({"scheme": 7}, UnknownName, "no scheme named 7"),
     ],
 )
-def test_what_cannot_serve_is_refused(arguments: dict[str, object], error: type[Exception], says: str) -> None:
+def test_what_cannot_serve_is_refused(arguments: dict[str, Any], error: type[Exception], says: str) -> None:
     with pytest.raises(error) as caught:
-        weft.local.explain(SCHEMA, SCHEMA, on="l.x < r.x", **arguments)  # type: ignore[arg-type]
+        weft.local.explain(SCHEMA, SCHEMA, on="l.x < r.x", **arguments)
     assert says in str(caught.value)
     assert "Hint:" in str(caught.value)
 

@@ -284,7 +284,7 @@ def _not_late(cuts: Sequence[Sequence[pa.Table]], delay: int) -> tuple[list[pa.T
     kept: list[list[pa.Table]] = [[], []]
     late: list[dict[Side, int]] = []
     for parts in itertools.zip_longest(*cuts):
-        mark = min(newest) - delay if None not in newest else None  # type: ignore[type-var,operator]
+        mark = min(newest) - delay if None not in newest else None  # type: ignore[type-var,operator]  # not None, as just checked
         times = [[] if part is None else part.column("event_ts").cast(pa.int64()).to_pylist() for part in parts]
         on_time = [[mark is None or time >= mark for time in side] for side in times]
         late.append({side: mask.count(False) for side, mask in zip(SIDES, on_time, strict=True)})

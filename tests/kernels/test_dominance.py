@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.kernels.plain import plain
 from weft.index import Probe, make_index
 from weft.index import runs as runs_module
 from weft.kernels import dominance
@@ -89,7 +90,7 @@ def test_larger_than_a_few_levels_and_plain_python() -> None:
     terms = (Term(0, Op.GE, 0), Term(1, Op.LT, 1))
     assert join(left, right, terms, 64) == nested(left, right, terms)
     places = random.permutation(20).astype(np.int32)
-    for build in (dominance.build_level, dominance.build_level.py_func):  # type: ignore[attr-defined]
+    for build in (dominance.build_level, plain(dominance.build_level)):
         level = np.empty(20, np.int32)
         build(places, 2, level, np.empty(5, np.int32))
         assert all((np.diff(level[b : b + 4]) > 0).all() for b in range(0, 20, 4))

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.kernels.plain import plain
 from weft.kernels.merge import Sorted, merge_all, merge_double, merge_single
 from weft.types import WORD_MAX, WORD_MIN
 
@@ -37,9 +38,9 @@ def test_merging_is_sorting_what_is_alive(columns: int, data: st.DataObject) -> 
 def test_kernels_as_plain_python() -> None:
     out, row = np.empty(5, np.int64), np.empty(5, np.int64)
     a, b = (np.array([1, 4, 9]), np.array([2, 0, 1])), (np.array([2, 4]), np.array([0, 1]))
-    count = merge_single.py_func(*a, 1, -1, *b, 0, 2, out, row)  # type: ignore[attr-defined]
+    count = plain(merge_single)(*a, 1, -1, *b, 0, 2, out, row)
     assert (out[: int(count)].tolist(), row[: int(count)].tolist()) == ([1, 2, 4, 9], [1, 2, 3, 0])
     out2 = np.empty(5, np.int64)
     zeros = np.zeros(3, np.int64)
-    count = merge_double.py_func(a[0], zeros, a[1], 0, 0, b[0], zeros[:2], b[1], 0, 3, out, out2, row)  # type: ignore[attr-defined]
+    count = plain(merge_double)(a[0], zeros, a[1], 0, 0, b[0], zeros[:2], b[1], 0, 3, out, out2, row)
     assert (out.tolist(), row.tolist(), count) == ([1, 2, 4, 4, 9], [2, 3, 0, 4, 1], 5)

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.kernels.plain import plain
 from weft.kernels import directory, radix, search
 from weft.kernels.bounds import float_of, float_range, narrow, word_of_float
 from weft.types import WORD_MAX, WORD_MIN
@@ -62,7 +63,7 @@ def test_groups_are_found_by_hash() -> None:
     assert (end[:50] - start[:50] == 2).all()
 
 
-@pytest.mark.parametrize("find", [search.find_range, search.find_range.py_func], ids=["jit", "py"])  # type: ignore[attr-defined]
+@pytest.mark.parametrize("find", [search.find_range, plain(search.find_range)], ids=["jit", "py"])
 def test_compiled_and_plain(find) -> None:
     keys = np.array([1, 1, 3, 3, 3, 8])
     which, start, end = scratch(4)

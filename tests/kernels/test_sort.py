@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.kernels.plain import plain
 from weft.kernels import sort
 from weft.kernels.sort import order_of, remembered_order
 from weft.types import WORD_MAX, WORD_MIN
@@ -47,5 +48,5 @@ def test_the_order_of_a_block_is_remembered_by_identity() -> None:
 
 def test_kernels_as_plain_python() -> None:
     order = np.array([1, 0, 2])
-    assert sort.repair.py_func(np.array([5, 3, 4]), order)  # type: ignore[attr-defined]
+    assert plain(sort.repair)(np.array([5, 3, 4]), order)
     assert order.tolist() == [1, 2, 0]

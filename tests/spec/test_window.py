@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -46,9 +48,9 @@ def test_an_empty_tumbling_window_is_refused() -> None:
 
 @pytest.mark.parametrize("make", [weft.last, weft.tumbling_rows])
 @pytest.mark.parametrize("n", [0, -1, 1.5, True, "7"])
-def test_counts_are_whole_and_positive(make: object, n: object) -> None:
+def test_counts_are_whole_and_positive(make: Callable[[Any], object], n: object) -> None:
     with pytest.raises(SpecError, match="whole number of at least 1"):
-        make(n)  # type: ignore[operator]
+        make(n)
 
 
 def test_a_time_window_needs_its_columns() -> None:

@@ -1,7 +1,7 @@
 """Windows: which pairs are near enough to join, whatever the predicate says.
 
-All of them are conditions on a pair, not on arrival, so batch boundaries never show. `terms` translates a window into
-the same word comparisons the predicate uses; `Needs` tells the runtime which words to make for it.
+All of them are conditions on a pair, not on arrival, so batch boundaries never show. `weft.spec.join` turns a
+window into terms, the same word comparisons that the predicate uses.
 """
 
 from __future__ import annotations

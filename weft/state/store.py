@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -253,8 +253,3 @@ class StateStore:
         """Return what a task did in a batch, if it has finished it."""
         folder = self.folder / str(task)
         return read_document(folder, f"{batch}.metrics.json") if folder.exists(f"{batch}.metrics.json") else None
-
-
-def forget_segment(run: Run) -> Run:
-    """Return the run as one that no file of this task holds yet."""
-    return replace(run, segment="")
