@@ -7,15 +7,16 @@ import pytest
 
 import weft
 from weft.local import Join
+from weft.routing import Scheme
 from weft.state import MemoryStore
 from weft.types import SIDES
 
 SCHEMA = pa.schema({"x": pa.int64(), "hi": pa.int64(), "t": pa.int64()})
 
 
-def late(on: str, batches: list[tuple[list, list]], tasks: int = 3, scheme: object = "auto") -> dict[str, int]:
+def late(on: str, batches: list[tuple[list, list]], tasks: int = 3, scheme: str | Scheme = "auto") -> dict[str, int]:
     """Feed batches of (x, hi, t) and return the late rows per side."""
-    join = Join(SCHEMA, SCHEMA, on=on, window=weft.within(1, on="t", delay=0), tasks=tasks, scheme=scheme)  # type: ignore[arg-type]
+    join = Join(SCHEMA, SCHEMA, on=on, window=weft.within(1, on="t", delay=0), tasks=tasks, scheme=scheme)
     for batch in batches:
         rows = [[dict(zip(SCHEMA.names, row, strict=True)) for row in side] for side in batch]
         list(join.feed(*([pa.Table.from_pylist(side, SCHEMA)] for side in rows)))
