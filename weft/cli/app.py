@@ -233,6 +233,24 @@ def bench_inequality(
     return run_inequality(rows, repeat, as_json=as_json)
 
 
+@bench_app.command(
+    "paper", epilog=_examples("weft bench paper pim", "weft bench paper pim --figure 9a --scale 0.2 --json")
+)
+@guarded
+def bench_paper(
+    system: Annotated[str, typer.Argument(help="pim, fastjoin, adsp, sta or json.")],
+    figure: Annotated[str, typer.Option(help="Only these figures, by the names of --list.")] = "",
+    scale: Annotated[float, typer.Option(min=0.001, help="Size of the experiments; 1 takes some minutes.")] = 1.0,
+    folder: Annotated[str, typer.Option("--out", help="Where the HTML page goes.")] = "weft-papers",
+    listing: Annotated[bool, typer.Option("--list", help="Name the figures and stop.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Figures of one of the papers, measured here: claim, table, chart, and whether the shape holds."""
+    from weft.cli.papers import run_paper
+
+    return run_paper(system, figure, scale, folder, listing=listing, as_json=as_json)
+
+
 def main() -> None:
     """Run the command line."""
     app()

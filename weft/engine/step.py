@@ -18,10 +18,10 @@ from weft.engine.gather import Pairs, pairs_of
 from weft.engine.route import HOME, PROBE, STORE
 from weft.engine.unordered import once
 from weft.index import Index, Probe, Run, make_index
-from weft.routing import TaskStats
+from weft.routing import TaskStats, TaskView
 from weft.spec import JoinSpec, Op, Term
 from weft.state import TaskState
-from weft.types import SIDES, Block, Bools, Side, Words, other
+from weft.types import SIDES, U32, Block, Bools, Side, Words, other
 
 __all__ = ["CHUNK", "Arrivals", "Step", "step"]
 
@@ -47,10 +47,11 @@ class Step:
 
     state: TaskState
     stats: TaskStats
+    view: TaskView
     pairs: Callable[[], Iterator[Pairs]]
 
 
-def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK) -> Step:
+def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK, task: int = 0) -> Step:
     """Join one batch. The state after it does not depend on the pairs being drawn."""
     mark = watermark(spec, state.clock)
     blocks, roles, late = dict(arrivals.blocks), dict(arrivals.roles), dict.fromkeys(SIDES, 0)
@@ -84,7 +85,15 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
         yield from _found(spec, "left", asking["left"], right, chunk)
         yield from _found(spec, "right", asking["right"], old["left"], chunk)
 
-    return Step(after, stats, pairs)
+    view = TaskView(
+        task,
+        state.plan,
+        {side: fresh[side].words for side in SIDES},
+        {side: asking[side].words for side in SIDES},
+        {side: fresh[side].u for side in SIDES},
+        lambda side: _held(spec, side, runs[side]),
+    )
+    return Step(after, stats, view, pairs)
 
 
 def _found(spec: JoinSpec, side: Side, block: Block, index: Index, chunk: int) -> Iterator[Pairs]:
@@ -110,6 +119,13 @@ def _drop_late(
         return block, role, 0
     late = int(((role[~on_time] & HOME) != 0).sum())
     return block.filter(on_time), role[on_time], late
+
+
+def _held(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[Words, U32]:
+    """Return words and draws of everything held, rows that wait for their removal included."""
+    if not runs:
+        return np.zeros((spec.side(side).columns, 0), np.int64), np.zeros(0, np.uint32)
+    return np.concatenate([run.words for run in runs], axis=1), np.concatenate([run.u for run in runs])
 
 
 def _sample(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ The state is written before the first pair is drawn: it does not depend on the p
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
@@ -87,9 +87,12 @@ class Worker:
         plan = self.plan or plan_of(self.job, self.store, self.batch)
         state, previous = self._load(plan)
         arrivals = collect_arrivals(self.job, shipments, state.clock)
-        done = step(self.job.spec, self.job.index, state, arrivals)
+        done = step(self.job.spec, self.job.index, state, arrivals, task=self.task)
+        stats = done.stats
         if self.store is not None:
-            self.store.save(self.task, self.batch, done.state, done.stats.to_json(), previous)
+            before = {} if previous is None else TaskStats.of_json(previous.stats).notes
+            stats = replace(stats, notes=self.job.scheme.watch(self.job.spec, done.view, before))
+            self.store.save(self.task, self.batch, done.state, stats.to_json(), previous)
             if self.task == 0:
                 self._control(self.store, plan)
         saved = self.now()

@@ -8,10 +8,12 @@ from weft.routing.loop import next_plan
 from weft.routing.matrix import MatrixPlan, best_shape
 from weft.routing.plan import PLANS, Plan, plan_from_json
 from weft.routing.range import RangePlan
-from weft.routing.schemes import SCHEMES, Broadcast, Hash, Matrix, Range, Scheme, Split, TaskStats, scheme_named
+from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
+from weft.routing.schemes import SCHEMES, Broadcast, Hash, Matrix, Range, Split, scheme_named
 from weft.routing.split import SplitPlan
 
 __all__ = [
-    "PLANS", "SCHEMES", "Broadcast", "BroadcastPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Plan", "Range",
-    "RangePlan", "Scheme", "Split", "SplitPlan", "TaskStats", "best_shape", "next_plan", "plan_from_json", "scheme_named",
+    "PLANS", "SCHEMES", "Broadcast", "BroadcastPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Notes", "Plan", "Range",
+    "RangePlan", "Scheme", "Split", "SplitPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json",
+    "scheme_named",
 ]  # fmt: skip

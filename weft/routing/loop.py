@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weft.routing.plan import Plan
-from weft.routing.schemes import Scheme, TaskStats
+from weft.routing.scheme import Scheme, TaskStats
 from weft.spec import JoinSpec
 
 __all__ = ["next_plan"]

@@ -1,9 +1,9 @@
-"""Schemes: how a user asks for a routing, and what it may learn. A scheme makes plans; a plan routes."""
+"""The schemes that look at no more than counts and samples, and the names of all schemes."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,49 +13,16 @@ from weft.routing.hash import HashPlan
 from weft.routing.matrix import MatrixPlan, best_shape
 from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
+from weft.routing.scheme import Scheme, TaskStats, weighted_sample
 from weft.routing.split import SplitPlan
 from weft.spec import JoinSpec
-from weft.types import SIDES, Side
+from weft.types import SIDES
 
-__all__ = ["SCHEMES", "Broadcast", "Hash", "Matrix", "Range", "Scheme", "Split", "TaskStats", "scheme_named"]
-
-
-@dataclass(frozen=True)
-class TaskStats:
-    """What one task saw in one batch: rows that arrived, rows it holds, and a sample of its range words, per side."""
-
-    arrived: dict[Side, int]
-    held: dict[Side, int]
-    late: dict[Side, int]
-    sample: dict[Side, tuple[int, ...]]
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the statistics as JSON data."""
-        return dict(self.__dict__)
-
-    @classmethod
-    def of_json(cls, data: dict[str, Any]) -> TaskStats:
-        """Read them back."""
-        return cls(data["arrived"], data["held"], data["late"], {s: tuple(data["sample"][s]) for s in SIDES})
-
-
-@runtime_checkable
-class Scheme(Protocol):
-    """A routing scheme as configured by the user. Both methods are pure."""
-
-    name: ClassVar[str]
-
-    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
-        """Return the plan to start with; raise SpecError when the scheme cannot serve this join."""
-        ...
-
-    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
-        """Return the plan for the batch after next, and why it changed ("" if it did not)."""
-        ...
+__all__ = ["SCHEMES", "Broadcast", "Hash", "Matrix", "Range", "Split", "scheme_named"]
 
 
 @dataclass(frozen=True)
-class Hash:
+class Hash(Scheme):
     """Equal keys to one task."""
 
     name: ClassVar[str] = "hash"
@@ -69,12 +36,9 @@ class Hash:
             )
         return HashPlan(tasks, *spec.access.equal)
 
-    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
-        return plan, ""
-
 
 @dataclass(frozen=True)
-class Broadcast:
+class Broadcast(Scheme):
     """Everything kept everywhere; one lookup."""
 
     name: ClassVar[str] = "broadcast"
@@ -82,12 +46,9 @@ class Broadcast:
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         return BroadcastPlan(tasks)
 
-    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
-        return plan, ""
-
 
 @dataclass(frozen=True)
-class Split:
+class Split(Scheme):
     """Kept once, looked up everywhere."""
 
     name: ClassVar[str] = "split"
@@ -95,12 +56,9 @@ class Split:
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         return SplitPlan(tasks)
 
-    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
-        return plan, ""
-
 
 @dataclass(frozen=True)
-class Matrix:
+class Matrix(Scheme):
     """Rows times columns over random draws; serves any condition. Without a shape, the best one for equal volumes."""
 
     name: ClassVar[str] = "matrix"
@@ -121,12 +79,9 @@ class Matrix:
             )
         return MatrixPlan(tasks, rows, columns)
 
-    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
-        return plan, ""
-
 
 @dataclass(frozen=True)
-class Range:
+class Range(Scheme):
     """Neighbouring keys to one task, cut by sampled boundaries and cut anew when the shares drift apart.
 
     Until the first samples are in, tuples are spread by a matrix. `imbalance` is the share of the fullest task over the
@@ -163,7 +118,7 @@ class Range:
 
 def _quantiles(stats: list[TaskStats], tasks: int) -> tuple[int, ...]:
     """Cut the weighted samples of all tasks into equal shares; a value that fills several shares gives one cut."""
-    values, weights = _weighted(stats)
+    values, weights = weighted_sample(stats)
     if not len(values) or tasks < 2:
         return ()
     order = np.argsort(values, kind="stable")
@@ -173,21 +128,8 @@ def _quantiles(stats: list[TaskStats], tasks: int) -> tuple[int, ...]:
     return tuple(int(cut) for cut in cuts[cuts > values.min()])
 
 
-def _weighted(
-    stats: list[TaskStats],
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.float64]]]:
-    values: list[int] = []
-    weights: list[float] = []
-    for task in stats:
-        for side in SIDES:
-            sample = task.sample[side]
-            values.extend(sample)
-            weights.extend([task.held[side] / len(sample)] * len(sample) if sample else [])
-    return np.array(values, np.int64), np.array(weights, np.float64)
-
-
 def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
-    values, weights = _weighted(stats)
+    values, weights = weighted_sample(stats)
     owner = np.searchsorted(np.array(plan.bounds, np.int64), values, side="right")
     share = np.bincount(owner, weights, plan.tasks)
     return float(share.max() / max(share.mean(), 1e-9))

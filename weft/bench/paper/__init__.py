@@ -1,0 +1,10 @@
+"""The figures of the papers, measured here: what was claimed, what we saw, and whether the shape is the same."""
+
+from __future__ import annotations
+
+from weft.bench.paper.figure import Figure, publish
+
+__all__ = ["SYSTEMS", "Figure", "publish"]
+
+SYSTEMS: dict[str, str] = {}
+"""Systems by name; each is a module with `FIGURES: dict[str, Callable[[float], Figure]]`, called with a scale (1 = minutes)."""
