@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NewType, TypeAlias
+from typing import Any, Literal, NewType, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,8 @@ Task = NewType("Task", int)
 """A join task; on Spark the number of its partition."""
 
 Words: TypeAlias = NDArray[np.int64]
-Rows: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = NDArray[np.integer[Any]]
+"""Row numbers or positions: 32 bits where they are kept (a run has fewer than 2**31 rows), 64 bits while they are sums."""
 U32: TypeAlias = NDArray[np.uint32]
 Bools: TypeAlias = NDArray[np.bool_]
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from tests.kernels.plain import plain
-from weft.kernels import directory, radix, search
+from weft.kernels import directory, keep, near, search
 from weft.kernels.bounds import float_of, float_range, narrow, word_of_float
 from weft.types import WORD_MAX, WORD_MIN
 
@@ -34,21 +34,80 @@ def test_ranges(keys: list[int], probes: list[tuple[int, int]]) -> None:
     lo = np.sort(np.array([p for p, _ in probes], np.int64))
     hi = np.array([min(int(p) + w, WORD_MAX) for p, (_, w) in zip(lo, probes, strict=True)], np.int64)
     which, start, end = scratch(len(lo))
-    wanted = expected(stored, lo, hi)
-    hits = search.find_range(stored, lo, hi, which, start, end)
-    assert list(zip(which[:hits], start[:hits], end[:hits], strict=True)) == wanted
-    hits = search.find_fenced(stored, stored[:: search.FENCE].copy(), lo, hi, which, start, end)
-    assert list(zip(which[:hits], start[:hits], end[:hits], strict=True)) == wanted
-    sliced = radix.radix_of(stored)
-    if sliced is not None:
-        hits = radix.find_sliced(stored, sliced, lo, hi, which, start, end)
-        assert list(zip(which[:hits], start[:hits], end[:hits], strict=True)) == wanted
+    hits = search.find_range(stored, search.fences_of(stored), lo, hi, which, start, end)
+    assert list(zip(which[:hits], start[:hits], end[:hits], strict=True)) == expected(stored, lo, hi)
 
 
-def test_uneven_keys_get_no_radix_directory() -> None:
-    keys = np.sort(np.append(np.arange(10_000), WORD_MAX))
-    assert radix.radix_of(keys) is None
-    assert radix.radix_of(np.arange(10_000) * 977) is not None
+@pytest.mark.parametrize("n", [1, 7, 8, 9, 63, 64, 65, 5000])
+@pytest.mark.parametrize("probes", [1, 3, 400])
+@pytest.mark.parametrize("domain", [3, 1000, 1 << 40])
+def test_nodes_hold_the_last_smaller_key(n: int, probes: int, domain: int) -> None:
+    random = np.random.default_rng(n * probes)
+    keys, lo = np.sort(random.integers(0, domain, n)), np.sort(random.integers(-2, domain + 2, probes))
+    node = np.empty(probes, np.int32)
+    search.locate(search.fences_of(keys), lo, node)
+    assert (node == np.maximum(np.searchsorted(keys, lo) - 1, 0) // search.NODE).all()
+
+
+@given(
+    keys=st.lists(wide, min_size=1, max_size=100),
+    probes=st.lists(st.tuples(wide, st.integers(0, 20)), max_size=30),
+    room=st.integers(1, 40),
+)
+@quick
+def test_search_and_emission_in_one(keys: list[int], probes: list[tuple[int, int]], room: int) -> None:
+    stored = np.sort(np.array(keys, np.int64))
+    lo = np.sort(np.array([p for p, _ in probes], np.int64))
+    hi = np.array([min(int(p) + w, WORD_MAX) for p, (_, w) in zip(lo, probes, strict=True)], np.int64)
+    row = np.random.default_rng(1).permutation(len(stored)).astype(np.int32)
+    rows, fences = np.arange(len(lo), dtype=np.int32)[::-1].copy(), search.fences_of(stored)
+    wanted = [(int(rows[i]), int(row[k])) for i, s, e in expected(stored, lo, hi) for k in range(s, e)]
+    for emit in (
+        near.emit_dense,
+        lambda keys, row, *rest: near.emit_sparse(keys, row, fences, False, *rest),
+        lambda keys, row, *rest: near.emit_sparse(keys, row, fences, True, *rest),
+    ):
+        found, state = [], np.array([0, -1, 0])
+        while state[0] < len(lo):
+            probe, out = np.empty(room, np.int32), np.empty(room, np.int32)
+            count = emit(stored, row, rows, lo, hi, state, probe, out)
+            assert count or state[0] == len(lo)
+            found += list(zip(probe[:count].tolist(), out[:count].tolist(), strict=True))
+        assert found == wanted
+
+
+@pytest.mark.parametrize(("n", "probes"), [(200, 300), (3000, 300), (60_000, 300)])
+@pytest.mark.parametrize("width", [0, 3, 40])
+def test_larger_runs_emit_the_same(n: int, probes: int, width: int) -> None:
+    random = np.random.default_rng(n)
+    stored = np.sort(random.integers(0, n // 2, n))
+    lo = np.sort(random.integers(-5, n // 2 + 5, probes))
+    hi, row, rows = lo + width, random.permutation(n).astype(np.int32), random.permutation(probes).astype(np.int32)
+    wanted = [(int(rows[i]), int(row[k])) for i, s, e in expected(stored, lo, hi) for k in range(s, e)]
+    found, state, room = [], np.array([0, -1, 0]), 257
+    while state[0] < probes:
+        probe, out = np.empty(room, np.int32), np.empty(room, np.int32)
+        count = near.emit_near(stored, row, search.fences_of(stored), rows, lo, hi, state, probe, out)
+        found += list(zip(probe[:count].tolist(), out[:count].tolist(), strict=True))
+    assert found == wanted
+
+
+@pytest.mark.parametrize("as_is", [False, True], ids=["jit", "py"])
+def test_pairs_are_checked_in_place(as_is: bool) -> None:
+    names = ("keep_counted", "keep_ranged", "keep_last")
+    counted, ranged, last = (plain(getattr(keep, n)) if as_is else getattr(keep, n) for n in names)
+    words = np.array([[10, 11, 12, 13], [9, 9, 9, 9]])
+    asking = np.array([[8, 8], [11, 13]])
+    for check, how in (
+        (counted, (2, 0, 1)),  # row - 2 * probe in [0, 1]: words 10, 11 for probe 0 and 12, 13 for probe 1
+        (ranged, (words[0], np.array([10, 12]), np.array([11, 13]))),
+        (last, (asking, words, 1)),  # the partner's number is one less than what came before: 10 and 12; or 9 - 8 == 1
+    ):
+        probe, stored = np.array([0, 0, 1, 1, 0], np.int32), np.array([0, 2, 2, 1, 1], np.int32)
+        count = int(check(probe, stored, 5, *how))
+        every = [(0, 0), (0, 2), (1, 2), (1, 1), (0, 1)]
+        wanted = every if check is last else [(0, 0), (1, 2), (0, 1)]
+        assert list(zip(probe[:count].tolist(), stored[:count].tolist(), strict=True)) == wanted
 
 
 def test_groups_are_found_by_hash() -> None:
@@ -63,11 +122,11 @@ def test_groups_are_found_by_hash() -> None:
     assert (end[:50] - start[:50] == 2).all()
 
 
-@pytest.mark.parametrize("find", [search.find_range, plain(search.find_range)], ids=["jit", "py"])
-def test_compiled_and_plain(find) -> None:
+@pytest.mark.parametrize("find", [search.find_range], ids=["jit"])
+def test_small_runs(find) -> None:
     keys = np.array([1, 1, 3, 3, 3, 8])
     which, start, end = scratch(4)
-    hits = find(keys, np.array([0, 1, 2, 9]), np.array([1, 1, 3, 9]), which, start, end)
+    hits = find(keys, search.fences_of(keys), np.array([0, 1, 2, 9]), np.array([1, 1, 3, 9]), which, start, end)
     assert list(zip(which[:hits], start[:hits], end[:hits], strict=True)) == [(0, 0, 2), (1, 0, 2), (2, 2, 5)]
 
 

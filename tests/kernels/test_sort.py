@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tests.kernels.plain import plain
 from weft.kernels import sort
-from weft.kernels.sort import order_of, remembered_order
+from weft.kernels.sort import order_of, remembered, sort_by
 from weft.types import WORD_MAX, WORD_MIN
 
 quick = settings(deadline=None, max_examples=60)
@@ -20,7 +20,9 @@ words = st.lists(word, max_size=40).map(lambda values: np.array(values, np.int64
 @given(words=words)
 @quick
 def test_one_column(words: np.ndarray) -> None:
-    assert order_of([words]).tolist() == np.argsort(words, kind="stable").tolist()
+    order = sort_by([words])
+    assert order.rows.tolist() == np.argsort(words, kind="stable").tolist()
+    assert order.keys[0].tolist() == sorted(words.tolist())
 
 
 @given(rows=st.lists(st.tuples(word, word), max_size=40))
@@ -40,10 +42,10 @@ def test_keys_that_differ_in_low_bits_only(low_bits: int) -> None:
 
 def test_the_order_of_a_block_is_remembered_by_identity() -> None:
     words = np.array([[3, 1, 2], [1, 2, 3]])
-    first = remembered_order(words, (0,))
-    assert remembered_order(words, (0,)) is first
-    assert remembered_order(words.copy(), (0,)) is not first
-    assert remembered_order(words, (1,)).tolist() == [0, 1, 2]
+    first = remembered(words, (0,))
+    assert remembered(words, (0,)) is first
+    assert remembered(words.copy(), (0,)) is not first
+    assert remembered(words, (1,)).rows.tolist() == [0, 1, 2]
 
 
 def test_kernels_as_plain_python() -> None:

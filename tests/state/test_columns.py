@@ -37,7 +37,7 @@ def _words() -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
 
 @pytest.mark.parametrize("derived", [{}, DERIVED, {2: 2}], ids=["none", "most", "one"])
 def test_a_segment_gives_all_words_back(tmp_path: Path, derived: dict[int, int]) -> None:
-    run = Run(_words(), np.arange(4, dtype=np.uint32), np.array([3, 1, 0, 2]), PAYLOAD)
+    run = Run.of(Block(_words(), np.arange(4, dtype=np.uint32), PAYLOAD), np.array([3, 1, 0, 2]))
     folder = open_folder(str(tmp_path))
     entry = write_segment(folder, "0-0.arrow", run, derived)
     read = read_segment(folder, entry, PAYLOAD.schema)

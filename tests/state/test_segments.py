@@ -16,6 +16,7 @@ from weft.errors import StateError
 from weft.index import Run
 from weft.state import Folder, open_folder
 from weft.state.segments import Segment, read_segment, write_segment
+from weft.types import Block
 
 UTC = dt.timezone.utc
 PAYLOADS: dict[str, tuple[pa.DataType, list[object]]] = {
@@ -51,7 +52,7 @@ def _run(payload: pa.Table, rows: list[int] | None = None, words: int = 2, newes
     order = np.array(range(count) if rows is None else rows, np.int64)
     columns = np.arange(words * count, dtype=np.int64).reshape(words, count) * 3 - 7
     u = np.arange(count, dtype=np.uint32) + np.uint32(2**32 - 2000)
-    return Run(columns, u, order, payload, newest, span)
+    return Run.of(Block(columns, u, payload), order, newest, span)
 
 
 def _names(table: pa.Table) -> pa.Schema:
@@ -63,7 +64,7 @@ def _same(run: Run, read: Run) -> None:
     np.testing.assert_array_equal(run.words[:, run.row], read.words[:, read.row])
     np.testing.assert_array_equal(run.u[run.row], read.u[read.row])
     assert len(read) == len(run)
-    assert [str(array.dtype) for array in (read.words, read.u, read.row)] == ["int64", "uint32", "int64"]
+    assert [str(array.dtype) for array in (read.words, read.u, read.row)] == ["int64", "uint32", "int32"]
     wanted = run.payload.take(pa.array(run.row)).combine_chunks()
     found = read.payload.take(pa.array(read.row)).combine_chunks()
     assert found.schema == _names(run.payload)
@@ -139,7 +140,7 @@ def test_no_words(folder: Folder) -> None:
 def test_no_payload_columns(folder: Folder) -> None:
     """Where the result needs no column of a side, its rows are words only."""
     bare = pa.table({"x": [1, 2, 3]}).select([])
-    run = Run(np.arange(6, dtype=np.int64).reshape(2, 3), np.arange(3, dtype=np.uint32), np.arange(3), bare)
+    run = Run.of(Block(np.arange(6, dtype=np.int64).reshape(2, 3), np.arange(3, dtype=np.uint32), bare), np.arange(3))
     read = _round_trip(folder, run)
     np.testing.assert_array_equal(read.words, run.words)
     assert len(read) == 3

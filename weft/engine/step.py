@@ -138,5 +138,5 @@ def _sample(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[int, ...
     if not total:
         return ()
     stride = max(1, -(-total // SAMPLE))
-    picked: list[Words] = [run.words[column][run.row[stride // 2 :: stride]] for run in runs]
+    picked: list[Words] = [run.column(column)[run.row[stride // 2 :: stride]] for run in runs]
     return tuple(int(word) for word in np.concatenate(picked)[:SAMPLE])

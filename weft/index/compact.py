@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-import pyarrow as pa
 
 from weft.index.held import Held
 from weft.index.layout import Layout
+from weft.index.part import Part, coalesced
 from weft.index.run import Run
 from weft.kernels.merge import Sorted, merge_all
-from weft.kernels.sort import remembered_order
+from weft.kernels.sort import remembered
 from weft.types import WORD_MAX, WORD_MIN, Block, Words
 
 __all__ = ["merge_runs", "run_of"]
@@ -19,11 +19,13 @@ __all__ = ["merge_runs", "run_of"]
 
 def run_of(block: Block, layout: Layout, expiry: int | None) -> Held:
     """Sort a block into a run of its own."""
-    columns = layout.columns
-    order = remembered_order(block.words, columns) if columns else np.arange(len(block))
-    newest = WORD_MIN if expiry is None else int(block.words[expiry].max())
-    run = Run(block.words, block.u, order, block.payload.combine_chunks(), newest, _span(block.words, layout))
-    return Held(run, layout)
+    part, columns = Part(block), layout.columns
+    newest = WORD_MIN if expiry is None else part.zone(expiry)[1]
+    span = _span(block.words, layout)
+    if not columns:
+        return Held(Run((part,), np.arange(len(block), dtype=np.int32), newest, span), layout)
+    order = remembered(block.words, columns)
+    return Held(Run((part,), order.rows, newest, span), layout, order.keys)
 
 
 def _span(words: Words, layout: Layout) -> int:
@@ -38,42 +40,60 @@ def _span(words: Words, layout: Layout) -> int:
 
 def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before: int) -> Held | None:
     """Merge runs, oldest first, without the rows that have expired; None when nothing is left."""
-    runs: list[Run] = []
+    parts: list[Part] = []
     pieces: list[Sorted] = []
     shift = 0
-    for each in held:
-        run, dead = _expired_head(each.run, expiry, before)
-        keys = each.keys if run.row is each.run.row else run.sorted_by(layout.columns)
-        pieces.append(Sorted(keys, run.row, dead, shift - dead))
-        runs.append(_tail(run, dead))
-        shift += len(runs[-1].u)
+    for number, each in enumerate(held):
+        run, keys, dead = _without_expired(each, expiry, before, behind=number > 0)
+        pieces.append(Sorted(keys, run.row, shift - dead))
+        parts += _tail(run.parts, dead)
+        shift += run.rows - dead
     merged = merge_all(pieces)
     if not len(merged.row):
         return None
-    full = [run for run in runs if len(run.u)]
-    words = np.concatenate([run.words for run in full], axis=1) if len(full) > 1 else full[0].words
-    u = np.concatenate([run.u for run in full]) if len(full) > 1 else full[0].u
-    payload = pa.concat_tables([run.payload for run in full]).combine_chunks()
-    newest, span = max(run.newest for run in runs), max(run.span for run in runs)
-    return Held(Run(words, u, merged.row, payload, newest, span), layout, merged.keys)
+    newest, span = max(each.run.newest for each in held), max(each.run.span for each in held)
+    return Held(Run(coalesced(parts), merged.row, newest, span), layout, merged.keys)
 
 
-def _expired_head(run: Run, expiry: int | None, before: int) -> tuple[Run, int]:
-    """Return the run and how many of its first rows have expired; others that have are taken out of it first.
+def _without_expired(
+    held: Held, expiry: int | None, before: int, behind: bool
+) -> tuple[Run, tuple[Words, ...], int]:  # fmt: skip
+    """Return the run with its keys, and how many of its first rows have expired and are still to be left out.
 
-    Rows mostly expire in the order they came, and then nothing but a number is needed.
+    Rows mostly expire in the order they came, and the oldest run before all others: then nothing but a number is needed.
+    `behind` says that there is an older run; then, or in any other order, expired rows are taken out here.
     """
-    if expiry is None:
-        return run, 0
-    expired = run.words[expiry] < before
-    count = int(expired.sum())
-    if not count or bool(expired[:count].all()):
-        return run, count
-    kept = Run(run.words, run.u, run.row[~expired[run.row]], run.payload, run.newest, run.span)
-    return kept.compacted(), 0
+    run, layout = held.run, held.layout
+    if expiry is None or held.zone(expiry)[0] >= before:
+        return run, held.keys, 0
+    dead, mixed = 0, False
+    for part in run.parts:
+        low, high = part.zone(expiry)
+        if high < before and not mixed:
+            dead += len(part)
+        elif low < before:
+            expired = part.block.words[expiry] < before
+            count = int(expired.sum())
+            if mixed or behind or not bool(expired[:count].all()):
+                break
+            dead, mixed = dead + count, True
+        else:
+            mixed = True
+    else:
+        if not behind or not dead:
+            return run, held.keys, dead
+    stays = run.column(expiry)[run.row] >= before
+    kept = Run(run.parts, run.row[stays], run.newest, run.span).compacted()
+    if not len(kept):
+        return Run((), kept.row), tuple(key[:0] for key in held.keys), 0
+    return kept, kept.sorted_by(layout.columns), 0
 
 
-def _tail(run: Run, first: int) -> Run:
-    if not first:
-        return run
-    return Run(run.words[:, first:], run.u[first:], run.row, run.payload.slice(first), run.newest, run.span)
+def _tail(parts: Sequence[Part], dead: int) -> list[Part]:
+    """Return the parts without the first `dead` rows."""
+    left: list[Part] = []
+    for part in parts:
+        if dead < len(part):
+            left.append(part.tail(dead))
+        dead = max(0, dead - len(part))
+    return left

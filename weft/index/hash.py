@@ -7,8 +7,8 @@ from typing import ClassVar
 from weft.errors import SpecError
 from weft.index.held import Held
 from weft.index.layout import Layout
-from weft.index.plan import Plan
-from weft.index.runset import RunSet, Scratch
+from weft.index.plan import Plan, Scratch
+from weft.index.runset import RunSet
 from weft.kernels.directory import find_grouped
 from weft.kernels.emit import Hits
 

@@ -1,4 +1,4 @@
-"""A run as an index holds it: with its zone and, once asked for, its directories.
+"""A run as an index holds it: with its sorted keys and, once asked for, its directories.
 
 All of it derives from the run and none of it is saved.
 """
@@ -13,8 +13,7 @@ import numpy as np
 from weft.index.layout import Layout
 from weft.index.run import Run
 from weft.kernels.directory import directory_of
-from weft.kernels.radix import Radix, radix_of
-from weft.kernels.search import FENCE
+from weft.kernels.search import Fences, fences_of
 from weft.types import Rows, Words
 
 __all__ = ["Held"]
@@ -46,13 +45,13 @@ class Held:
     @cached_property
     def in_order(self) -> tuple[Words, Rows]:
         """Return all words in index order, and the positions they then have: for checks of many candidates."""
-        return np.ascontiguousarray(self.run.words[:, self.run.row]), np.arange(len(self.run))
+        return np.ascontiguousarray(self.run.words[:, self.run.row]), np.arange(len(self.run), dtype=np.int32)
 
     def zone(self, column: int) -> tuple[int, int]:
         """Return the least and the greatest word of a column."""
         if column not in self._zones:
-            words = self.run.words[column]
-            self._zones[column] = (int(words.min()), int(words.max()))
+            zones = [part.zone(column) for part in self.run.parts]
+            self._zones[column] = (min(low for low, _ in zones), max(high for _, high in zones))
         return self._zones[column]
 
     def counts_from(self, column: int) -> int | None:
@@ -61,9 +60,14 @@ class Held:
         Then the word of a row follows from the row: checking it needs no look at the words.
         """
         if column not in self._counts:
-            words = self.run.words[column]
-            counts = int(words[-1]) - int(words[0]) == len(words) - 1 and bool((np.diff(words) == 1).all())
-            self._counts[column] = int(words[0]) if counts else None
+            low, high = self.zone(column)
+            base = low if high - low == self.run.rows - 1 else None
+            for part in self.run.parts:
+                if base is None or part.counts_from(column) != base:
+                    base = None
+                    break
+                base += len(part)
+            self._counts[column] = None if base is None else low
         return self._counts[column]
 
     @cached_property
@@ -72,14 +76,9 @@ class Held:
         return self.keys[0]
 
     @cached_property
-    def radix(self) -> Radix | None:
-        """Return the radix directory of the leading words, None if they are too uneven for one."""
-        return radix_of(self.leading)
-
-    @cached_property
-    def fences(self) -> Words:
-        """Return every `FENCE`-th leading word."""
-        return np.ascontiguousarray(self.leading[::FENCE])
+    def fences(self) -> Fences:
+        """Return the upper levels of the tree over the leading words."""
+        return fences_of(self.leading)
 
     @cached_property
     def directory(self) -> Rows:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,11 +19,11 @@ from weft.index.layout import Layout
 from weft.index.protocol import Probe
 from weft.kernels.bounds import float_range, narrow
 from weft.kernels.emit import Checks
-from weft.kernels.sort import order_of, remembered_order
+from weft.kernels.sort import order_of, remembered
 from weft.spec.terms import Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Bools, Rows, Words
 
-__all__ = ["Plan", "Ranges"]
+__all__ = ["Plan", "Ranges", "Remaining", "Scratch", "Span"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,14 @@ class Span:
     right: int
     least: int | None
     most: int | None
+
+
+class Scratch(NamedTuple):
+    """Room for one run's hits, used again for the next run."""
+
+    which: Rows
+    start: Rows
+    end: Rows
 
 
 @dataclass(frozen=True)
@@ -76,6 +85,20 @@ def _both(term: Term) -> tuple[Span, Span]:
     return Span(term.left + 1, term.right, -n, -1), Span(term.left, term.right + 1, 1, n)
 
 
+@dataclass(frozen=True)
+class Remaining:
+    """What is still to be checked per candidate of a run."""
+
+    plan: Plan
+    spans: tuple[Span, ...]
+    odd: tuple[Term, ...]
+
+    @cached_property
+    def arrays(self) -> Checks:
+        """Return the checks as the kernels want them."""
+        return self.plan.arrays(self.spans, self.odd)
+
+
 @dataclass
 class Plan:
     """One probe against the runs of one index."""
@@ -84,8 +107,15 @@ class Plan:
     layout: Layout
     _ranges: dict[int, Ranges] = field(default_factory=dict)
     _bounds: dict[Span, tuple[Words, Words]] = field(default_factory=dict)
-    _made: dict[tuple[tuple[Span, ...], tuple[Term, ...]], Checks] = field(default_factory=dict)
+    _made: dict[tuple[Span | Term, ...], Remaining] = field(default_factory=dict)
     _limits: dict[int, tuple[int, int]] = field(default_factory=dict)
+    _lines: dict[int, tuple[int, int] | None] = field(default_factory=dict)
+
+    @cached_property
+    def scratch(self) -> Scratch:
+        """Return room for a hit of every probe."""
+        room = len(self.probe.block)
+        return Scratch(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -103,13 +133,23 @@ class Plan:
         return [span for span in self.spans if span.right == self.layout.key]
 
     @cached_property
+    def bounded(self) -> bool:
+        """Tell whether the ranges have two ends: then they are mostly short."""
+        return self.layout.key is None or any(s.least is not None and s.most is not None for s in self.searched)
+
+    @cached_property
     def remaining(self) -> list[Span]:
         """Return the spans that neither the search nor the equality decides."""
         equal = self.probe.access.equal
         same = None if equal is None or self.layout.equal is None else Span(equal[0], equal[1], 0, 0)
         return [span for span in self.spans if span.right != self.layout.key and span != same]
 
-    def checks(self, held: Held) -> Checks | None:
+    @cached_property
+    def counted(self) -> list[tuple[Term, tuple[Span, Span]]]:
+        """Return the count windows, each with its two cases."""
+        return [(term, _both(term)) for term in self.probe.terms if term.op is Op.LAST]
+
+    def checks(self, held: Held) -> Remaining | None:
         """Return what to check per candidate of this run; None when no row of it can match."""
         spans: list[Span] = []
         odd = list(self.odd)
@@ -119,30 +159,29 @@ class Plan:
                 return None
             if verdict is None:
                 spans.append(span)
-        for term in self.probe.terms:
-            if term.op is Op.LAST:
-                cases = [(span, self._verdict(span, held)) for span in _both(term)]
-                possible = [span for span, verdict in cases if verdict is not False]
-                if not possible:
-                    return None
-                if any(verdict for _, verdict in cases):
-                    continue
-                if len(possible) == 1:
-                    spans.append(possible[0])
-                else:
-                    odd.append(term)
-        key = (tuple(spans), tuple(odd))
+        for term, cases in self.counted:
+            verdicts = [self._verdict(span, held) for span in cases]
+            if True in verdicts:
+                continue
+            possible = [span for span, verdict in zip(cases, verdicts, strict=True) if verdict is None]
+            if not possible:
+                return None
+            if len(possible) == 1:
+                spans.append(possible[0])
+            else:
+                odd.append(term)
+        key: tuple[Span | Term, ...] = (*spans, *odd)
         if key not in self._made:
-            self._made[key] = self._checks(spans, odd)
+            self._made[key] = Remaining(self, tuple(spans), tuple(odd))
         return self._made[key]
 
-    def _checks(self, spans: list[Span], odd: list[Term]) -> Checks:
+    def arrays(self, spans: tuple[Span, ...], odd: tuple[Term, ...]) -> Checks:
+        """Return checks as the kernels want them."""
         bounds = [self._bound(span) for span in spans]
-        none = np.empty((0, 0), np.int64)
         return Checks(
             np.array([span.right for span in spans], np.int64),
-            np.stack([lo for lo, _ in bounds]) if bounds else none,
-            np.stack([hi for _, hi in bounds]) if bounds else none,
+            _stacked([lo for lo, _ in bounds]),
+            _stacked([hi for _, hi in bounds]),
             np.array([[term.op, term.left, term.right] for term in odd], np.int64).reshape(-1, 3),
             np.array([term.lo for term in odd], np.float64),
             np.array([term.hi for term in odd], np.float64),
@@ -150,10 +189,7 @@ class Plan:
 
     def _verdict(self, span: Span, held: Held) -> bool | None:
         """Decide a span for all of a run: True and False are certain."""
-        if span.left not in self._limits:
-            words = self.probe.block.words[span.left]
-            self._limits[span.left] = (int(words.min()), int(words.max()))
-        first, last = self._limits[span.left]
+        first, last = self._limit(span.left)
         low, high = held.zone(span.right)
         least, most = span.least, span.most
         if (least is not None and high < first + least) or (most is not None and low > last + most):
@@ -162,12 +198,31 @@ class Plan:
             return True
         return None
 
+    def _limit(self, column: int) -> tuple[int, int]:
+        """Return the least and the greatest word of a probe column."""
+        if column not in self._limits:
+            words = self.probe.block.words[column]
+            self._limits[column] = (int(words.min()), int(words.max()))
+        return self._limits[column]
+
+    def line(self, column: int) -> tuple[int, int] | None:
+        """Return (first word, step) of a probe column that counts up by one (step 1) or stands still (step 0)."""
+        if column not in self._lines:
+            low, high = self._limit(column)
+            words = self.probe.block.words[column]
+            counts = high - low == len(words) - 1 and bool((np.diff(words) == 1).all())
+            self._lines[column] = (low, 0) if low == high else (low, 1) if counts else None
+        return self._lines[column]
+
     def _bound(self, span: Span) -> tuple[Words, Words]:
         if span not in self._bounds:
-            lo, hi, alive = self._open()
-            self._narrow(span, lo, hi, alive)
-            lo[~alive], hi[~alive] = WORD_MAX, WORD_MIN
-            self._bounds[span] = (lo, hi)
+            ends = _shifted(self.probe.block.words[span.left], span, *self._limit(span.left))
+            if ends is None:
+                lo, hi, alive = self._open()
+                self._narrow(span, lo, hi, alive)
+                lo[~alive], hi[~alive] = WORD_MAX, WORD_MIN
+                ends = lo, hi
+            self._bounds[span] = ends
         return self._bounds[span]
 
     def _open(self) -> tuple[Words, Words, Bools]:
@@ -187,6 +242,9 @@ class Plan:
 
     def _range(self, span: int) -> Ranges:
         words, access = self.probe.block.words, self.probe.access
+        plain = self._plain_range()
+        if plain is not None:
+            return plain
         lo, hi, alive = self._open()
         for searched in self.searched:
             self._narrow(searched, lo, hi, alive)
@@ -202,13 +260,53 @@ class Plan:
                     narrow(words[until.left], until.least - span, True, lo, alive)
             loose = True
         alive &= lo <= hi
+        rows: Rows
         if loose or access.within is None:
             by = [lo] if access.equal is None else [words[access.equal[0]], lo]
-            rows = order_of(by) if self.layout.columns else np.arange(len(lo))
-        else:  # one span moves all words alike: their order is the ranges' order, and perhaps known
-            left = access.within.left
-            rows = remembered_order(words, (left,) if access.equal is None else (access.equal[0], left))
+            rows = order_of(by) if self.layout.columns else np.arange(len(lo), dtype=np.int32)
+        else:
+            rows = remembered(words, self._sorts_by).rows
         if not alive.all():
             rows = rows[alive[rows]]
-        least = lo[rows]
+        least = lo[rows]  # in search order
         return Ranges(rows, least if access.equal is None else words[access.equal[0]][rows], least, hi[rows])
+
+    @property
+    def _sorts_by(self) -> tuple[int, ...]:
+        """Return the probe columns whose order is that of the ranges: one span moves all words alike."""
+        equal, within = self.probe.access.equal, self.probe.access.within
+        return (() if equal is None else (equal[0],)) + (() if within is None else (within.left,))
+
+    def _plain_range(self) -> Ranges | None:
+        """Return the ranges when they are one span over sorted words, or one equality, and no end leaves the domain."""
+        access = self.probe.access
+        odd = any(term.op is Op.FBAND and term.right == self.layout.key for term in self.odd)
+        if odd or self.layout.until is not None or not self._sorts_by:
+            return None
+        order = remembered(self.probe.block.words, self._sorts_by)
+        if self.layout.key is None:
+            equal = order.keys[0]
+            return Ranges(order.rows, equal, equal, equal)
+        if len(self.searched) != 1 or access.within is None or self.searched[0].left != access.within.left:
+            return None
+        span = self.searched[0]
+        ends = _shifted(order.keys[-1], span, *self._limit(span.left))
+        return None if ends is None else Ranges(order.rows, order.keys[0], *ends)
+
+
+def _shifted(words: Words, span: Span, first: int, last: int) -> tuple[Words, Words] | None:
+    """Return both ends of a span of words within `[first, last]`; None when one of them would leave the domain."""
+    least, most = span.least, span.most
+    if (least is not None and not WORD_MIN <= first + least <= last + least <= WORD_MAX) or (
+        most is not None and not WORD_MIN <= first + most <= last + most <= WORD_MAX
+    ):
+        return None
+    lo = np.full(len(words), WORD_MIN) if least is None else words + least
+    return lo, np.full(len(words), WORD_MAX) if most is None else words + most
+
+
+def _stacked(columns: list[Words]) -> Words:
+    """Lay columns one under the other; a single one is not copied."""
+    if not columns:
+        return np.empty((0, 0), np.int64)
+    return columns[0][None, :] if len(columns) == 1 else np.stack(columns)

@@ -1,17 +1,20 @@
 """A run: immutable rows of one side, and the order that an access path wants them in.
 
-Words, draws and payload stay as they arrived; `row[i]` says which of them is the i-th in index order. So sorting and
-merging move row numbers and one key, never the rows.
+Rows stay in the parts they arrived in; `row[i]` says which of them is the i-th in index order. So sorting and merging
+move row numbers and one key, never the rows. Seen as one block (`words`, `u`, `payload`) a run of several parts is put
+together on first use.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from weft.types import U32, WORD_MIN, Rows, Words
+from weft.index.part import Part
+from weft.types import U32, WORD_MIN, Block, Rows, Words
 
 __all__ = ["Run"]
 
@@ -26,25 +29,61 @@ class Run:
     `segment` is the name of the file that holds the run, "" while none does.
     """
 
-    words: Words
-    u: U32
+    parts: tuple[Part, ...]
     row: Rows
-    payload: pa.Table
     newest: int = WORD_MIN
     span: int = 0
     segment: str = field(default="", compare=False)
 
+    @classmethod
+    def of(cls, block: Block, row: Rows, newest: int = WORD_MIN, span: int = 0, segment: str = "") -> Run:
+        """Make a run of one part."""
+        return cls((Part(block),), np.asarray(row, np.int32), newest, span, segment)
+
     def __len__(self) -> int:
         return len(self.row)
+
+    @cached_property
+    def block(self) -> Block:
+        """Return all rows as one block, the payload in one chunk."""
+        whole = Block.concat([part.block for part in self.parts])
+        return Block(whole.words, whole.u, whole.payload.combine_chunks())
+
+    @property
+    def words(self) -> Words:
+        """Return the words of all rows, in order of arrival."""
+        return self.block.words
+
+    @property
+    def u(self) -> U32:
+        """Return the draws of all rows."""
+        return self.block.u
+
+    @property
+    def payload(self) -> pa.Table:
+        """Return the payload of all rows."""
+        return self.block.payload
+
+    @property
+    def rows(self) -> int:
+        """Return the number of rows, expired ones included."""
+        return sum(len(part) for part in self.parts)
 
     @property
     def nbytes(self) -> int:
         """Return the bytes of words, draws, order and payload."""
-        return int(self.words.nbytes + self.u.nbytes + self.row.nbytes + self.payload.nbytes)
+        blocks = [part.block for part in self.parts]
+        return int(self.row.nbytes + sum(b.words.nbytes + b.u.nbytes + b.payload.nbytes for b in blocks))
+
+    def column(self, column: int) -> Words:
+        """Return one word column of all rows."""
+        if len(self.parts) == 1 or "block" in self.__dict__:
+            return self.words[column]
+        return np.concatenate([part.block.words[column] for part in self.parts])
 
     def sorted_by(self, columns: tuple[int, ...]) -> tuple[Words, ...]:
         """Return word columns in index order."""
-        return tuple(self.words[column][self.row] for column in columns)
+        return tuple(self.column(column)[self.row] for column in columns)
 
     def is_sorted_by(self, columns: tuple[int, ...]) -> bool:
         """Tell whether the index order ascends lexicographically by the named columns."""
@@ -56,10 +95,9 @@ class Run:
 
     def compacted(self) -> Run:
         """Return the run without the rows that have expired."""
-        if len(self.row) == len(self.u):
+        if len(self.row) == self.rows:
             return self
         alive = np.sort(self.row)
-        number = np.empty(len(self.u), np.int64)
-        number[alive] = np.arange(len(alive))
-        payload = self.payload.take(pa.array(alive))
-        return Run(self.words[:, alive], self.u[alive], number[self.row], payload, self.newest, self.span)
+        number = np.empty(self.rows, np.int32)
+        number[alive] = np.arange(len(alive), dtype=np.int32)
+        return Run.of(self.block.take(alive), number[self.row], self.newest, self.span)

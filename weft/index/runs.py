@@ -1,4 +1,4 @@
-"""The default index: sorted runs, searched by galloping; two inequalities by blocks when that is cheaper."""
+"""The default index: sorted runs, each the bottom of a CSS-tree; two inequalities by blocks when that is cheaper."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import ClassVar
 import numpy as np
 
 from weft.index.held import Held
-from weft.index.plan import Plan
+from weft.index.keep import Keep, keeper
+from weft.index.plan import Plan, Ranges, Remaining, Scratch
 from weft.index.protocol import Matches
-from weft.index.runset import RunSet, Scratch
+from weft.index.runset import RunSet, trimmed
 from weft.index.twofold import second_inequality, stream_twofold
 from weft.kernels.dominance import worthwhile
 from weft.kernels.emit import Checks, Hits
-from weft.kernels.radix import find_sliced
-from weft.kernels.search import find_fenced, find_lexical, find_range
+from weft.kernels.near import emit_near
+from weft.kernels.search import find_lexical, find_range
 
 __all__ = ["Runs"]
 
-_SPARSE = 2
-"""A run with this many rows per probe is searched through a directory instead of being walked."""
+_NEAR = 8
+"""Up to this many rows per range, checks that look words up are made after emission."""
+_SAMPLED = 32
 
 
 class Runs(RunSet):
@@ -34,17 +36,33 @@ class Runs(RunSet):
         if self.layout.equal is not None and self.layout.key is not None:
             hits = find_lexical(held.leading, held.keys[1], ranges.equal, ranges.lo, ranges.hi, which, start, end)
         elif self.layout.columns:
-            lo, hi = (ranges.lo, ranges.hi) if self.layout.equal is None else (ranges.equal, ranges.equal)
-            if len(held) < _SPARSE * len(lo):
-                hits = find_range(held.leading, lo, hi, which, start, end)
-            elif held.radix is not None:
-                hits = find_sliced(held.leading, held.radix, lo, hi, which, start, end)
-            else:
-                hits = find_fenced(held.leading, held.fences, lo, hi, which, start, end)
+            hits = find_range(held.leading, held.fences, ranges.lo, ranges.hi, which, start, end)
         else:
             hits = len(ranges.rows)
             which[:hits], start[:hits], end[:hits] = np.arange(hits), 0, len(held)
         return Hits(ranges.rows, which[:hits], start[:hits], end[:hits])
+
+    def _pairs(self, held: Held, plan: Plan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
+        if len(self.layout.columns) == 1 and plan.bounded:
+            ranges, keep = plan.ranges(held.run.span), keeper(held, plan, remaining)
+            if keep is not None and (keep.looks_nothing_up or _rows_per_range(held, ranges) <= _NEAR):
+                return self._near(held, ranges, keep, chunk)
+        return super()._pairs(held, plan, remaining, chunk)
+
+    def _near(self, held: Held, ranges: Ranges, keep: Keep, chunk: int) -> Iterator[Matches]:
+        """Search and emit in one pass, then check what remains on the pairs found."""
+        run, m, state = held.run, len(ranges.rows), np.array([0, -1, 0])
+        room = min(chunk, max(4 * m, 1024))
+        while state[0] < m:
+            probe, stored = np.empty(room, np.int32), np.empty(room, np.int32)
+            count = emit_near(
+                held.leading, run.row, held.fences, ranges.rows, ranges.lo, ranges.hi, state, probe, stored
+            )
+            if count == room:
+                room = min(chunk, 2 * room)
+            count = keep.of(probe, stored, count)
+            if count:
+                yield trimmed(run, probe, stored, count)
 
     def _matches(self, held: Held, plan: Plan, hits: Hits, checks: Checks, chunk: int) -> Iterator[Matches]:
         candidates = int((hits.end - hits.start).sum())
@@ -53,3 +71,10 @@ class Runs(RunSet):
             if second is not None:
                 return stream_twofold(held, plan, hits, checks, second, chunk)
         return super()._matches(held, plan, hits, checks, chunk)
+
+
+def _rows_per_range(held: Held, ranges: Ranges) -> float:
+    """Estimate how many rows a range holds, from a few of them."""
+    some = slice(None, None, max(1, len(ranges.rows) // _SAMPLED))
+    first = np.searchsorted(held.leading, ranges.lo[some], "left")
+    return float((np.searchsorted(held.leading, ranges.hi[some], "right") - first).mean()) if len(first) else 0.0

@@ -7,33 +7,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from weft.index.compact import merge_runs, run_of
 from weft.index.held import Held
 from weft.index.layout import Layout
-from weft.index.plan import Plan
+from weft.index.plan import Plan, Remaining, Scratch
 from weft.index.protocol import Matches, Probe
 from weft.index.run import Run
 from weft.index.tiers import merge_from
-from weft.kernels.emit import Checks, Hits, emit, emit_counted
+from weft.kernels.emit import Checks, Hits, emit
 from weft.kernels.memory import keep_pages
 from weft.types import WORD_MIN, Block, Rows
 
-__all__ = ["RunSet", "Scratch"]
+__all__ = ["RunSet", "trimmed"]
 
 _MANY = 4
 """From this many candidates per stored row on, checks read words brought into index order."""
-
-
-class Scratch(NamedTuple):
-    """Room for one run's hits, used again for the next run."""
-
-    which: Rows
-    start: Rows
-    end: Rows
 
 
 class RunSet(ABC):
@@ -46,8 +38,7 @@ class RunSet(ABC):
     expiry
         The word column that `expire` speaks of; None if rows never expire.
     merge_ratio
-        Younger runs join the oldest one when they hold this share of its rows (002-10). 002-27 finds 1 best; a
-        little more lets the oldest run of a sliding window expire as a whole instead of being merged.
+        Younger runs join the oldest one when they hold this share of its rows (002-10).
     fanout
         How many runs of one tier make one of the next.
     small
@@ -62,7 +53,7 @@ class RunSet(ABC):
         self,
         layout: Layout,
         expiry: int | None,
-        merge_ratio: float = 1.25,
+        merge_ratio: float = 0.25,
         fanout: int = 4,
         small: int = 2048,
         few: int = 4,
@@ -120,12 +111,14 @@ class RunSet(ABC):
         if not len(probe.block):
             return
         plan = Plan(probe, self.layout)
-        room = len(probe.block)
-        scratch = Scratch(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
         for held in self._held:
-            checks = plan.checks(held)
-            if checks is not None:
-                yield from self._matches(held, plan, self._find(held, plan, scratch), checks, chunk)
+            remaining = plan.checks(held)
+            if remaining is not None:
+                yield from self._pairs(held, plan, remaining, chunk)
+
+    def _pairs(self, held: Held, plan: Plan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
+        """Stream the matches of one run."""
+        yield from self._matches(held, plan, self._find(held, plan, plan.scratch), remaining.arrays, chunk)
 
     def _matches(self, held: Held, plan: Plan, hits: Hits, checks: Checks, chunk: int) -> Iterator[Matches]:
         """Stream the candidates that pass the checks."""
@@ -133,16 +126,12 @@ class RunSet(ABC):
             return
         run, block = held.run, plan.probe.block
         left = int((hits.end - hits.start).sum())
-        base = held.counts_from(int(checks.column[0])) if len(checks.column) == 1 and not len(checks.odd) else None
         words, at = held.in_order if left > _MANY * len(held) else (run.words, run.row)
         state = np.zeros(2, np.int64)
         while state[0] < len(hits.which):
             room = min(chunk, left)
-            probe, stored = np.empty(room, np.int64), np.empty(room, np.int64)
-            if base is not None:
-                count = emit_counted(hits, run.row, base, checks.lo[0], checks.hi[0], state, probe, stored)
-            else:
-                count = emit(hits, run.row, at, block.words, words, checks, state, probe, stored)
+            probe, stored = np.empty(room, np.int32), np.empty(room, np.int32)
+            count = emit(hits, run.row, at, block.words, words, checks, state, probe, stored)
             if count:
                 yield trimmed(run, probe, stored, count)
 
@@ -150,10 +139,11 @@ class RunSet(ABC):
         """Check every run against the layout, the expiry bound and its own payload."""
         for held in self._held:
             run = held.run
-            assert len(run) and run.words.shape[1] == len(run.u) == run.payload.num_rows, "columns differ in length"
+            assert len(run) and run.rows == run.words.shape[1] == len(run.u), "columns differ in length"
+            assert run.rows == run.payload.num_rows or not run.payload.num_columns, "payload differs in length"
             assert run.is_sorted_by(self.layout.columns), "a run is not sorted"
             assert len(np.unique(run.row)) == len(run) and run.row.min() >= 0, "two rows share a payload row"
-            assert run.row.max() < run.payload.num_rows, "a row has no payload"
+            assert run.row.max() < run.rows, "a row has no payload"
             if self.expiry is not None:
                 assert run.newest >= self._before, "an expired run was kept"
                 assert run.words[self.expiry].max() <= run.newest, "newest is not the newest"

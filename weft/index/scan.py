@@ -8,8 +8,8 @@ import numpy as np
 
 from weft.index.held import Held
 from weft.index.layout import Layout
-from weft.index.plan import Plan
-from weft.index.runset import RunSet, Scratch
+from weft.index.plan import Plan, Scratch
+from weft.index.runset import RunSet
 from weft.kernels.emit import Hits
 
 __all__ = ["Scan"]

@@ -62,7 +62,7 @@ def stream_twofold(held: Held, plan: Plan, hits: Hits, checks: Checks, second: S
         build_level(places, bits, level, np.empty(((n - 1) >> bits) + 1, np.int32))
         state = np.zeros(3, np.int64)
         while state[0] < len(length):
-            probe, stored = np.empty(room, np.int64), np.empty(room, np.int64)
+            probe, stored = np.empty(room, np.int32), np.empty(room, np.int32)
             count = walk_level(level, bits, length, limit, rows, row, block.words, words, rest, state, probe, stored)
             if count:
                 yield trimmed(run, probe, stored, count)

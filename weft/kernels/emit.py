@@ -16,7 +16,7 @@ from weft.kernels.jit import kernel
 from weft.kernels.prefetch import prefetch
 from weft.types import Rows, Words
 
-__all__ = ["Checks", "Hits", "emit", "emit_counted"]
+__all__ = ["Checks", "Hits", "emit"]
 
 NE, FBAND, LAST = 5, 7, 8  # as in weft.spec.terms.Op, which kernels must not import
 _AHEAD = 8
@@ -134,34 +134,6 @@ def emit_ranged(
             out_stored[np.uint64(filled)] = row[s]
             word = words[np.uint64(at_row[s])]
             filled += np.int64(word >= low) & np.int64(word <= high)
-        if start + count == stop:
-            h, at = h + 1, 0
-        else:
-            at += count
-    state[0], state[1] = h, at
-    return filled
-
-
-@kernel
-def emit_counted(
-    hits: Hits, row: Rows, base: int, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_stored: Rows
-) -> int:
-    """Do as `emit_ranged` for a word that is the row's number plus `base`: nothing is looked up."""
-    room, filled = len(out_probe), 0
-    h, at = state[0], state[1]
-    total = len(hits.which)
-    while h < total and filled < room:
-        if h + _AHEAD < total:
-            prefetch(row, hits.start[h + _AHEAD])
-        start, stop = hits.start[h] + at, hits.end[h]
-        p = hits.rows[hits.which[h]]
-        low, high = lo[p], hi[p]
-        count = min(stop - start, room - filled)
-        for j in range(start, start + count):
-            r = row[np.uint64(j)]
-            out_probe[np.uint64(filled)] = p
-            out_stored[np.uint64(filled)] = r
-            filled += np.int64(r + base >= low) & np.int64(r + base <= high)  # a word that there is: it cannot wrap
         if start + count == stop:
             h, at = h + 1, 0
         else:

@@ -1,69 +1,121 @@
 """Merging sorted runs: keys and row numbers move, rows do not.
 
-Both kernels are free of branches on the data (a coin-flip branch costs more than the move). Rows numbered below `dead`
-have expired and are left behind on the way; the others are renumbered by `shift`.
+The kernel for one key is free of branches on the data (a coin-flip branch costs more than the move), and it merges the
+lower and the upper half of the result side by side: each step waits for the one before, two chains wait together.
+Rows whose new number is negative have expired and are left behind on the way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from weft.kernels.jit import kernel
+from weft.kernels.memory import aligned
 from weft.types import Rows, Words
 
 __all__ = ["Sorted", "merge_all"]
 
 
 class Sorted(NamedTuple):
-    """Sorted keys (none, one or two columns) with their rows; rows below `dead` are to go, others to move by `shift`."""
+    """Sorted keys (none, one or two columns) with their rows, which are to be renumbered by `shift`."""
 
     keys: tuple[Words, ...]
     row: Rows
-    dead: int = 0
     shift: int = 0
 
 
 @kernel
-def merge_single(
-    a: Words,
-    a_row: Rows,
-    a_dead: int,
-    a_shift: int,
-    b: Words,
-    b_row: Rows,
-    b_dead: int,
-    b_shift: int,
-    out: Words,
-    row: Rows,
-) -> int:
-    """Merge by one key; equal keys keep their order."""
-    i, j, k, one = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(1)  # unsigned: no test for indices from the end
-    n, m = np.uint64(len(a)), np.uint64(len(b))
-    while i < n and j < m:
-        x, y, p, q = a[i], b[j], a_row[i], b_row[j]  # all loads first: a load behind a condition becomes a branch
-        first = x <= y
-        out[k] = x if first else y
-        row[k] = p + a_shift if first else q + b_shift
-        k += np.uint64(p >= a_dead) if first else np.uint64(q >= b_dead)
-        i += np.uint64(first)
-        j += np.uint64(not first)
-    while i < n:
-        out[k], row[k] = a[i], a_row[i] + a_shift
-        k += np.uint64(a_row[i] >= a_dead)
-        i += one
-    while j < m:
-        out[k], row[k] = b[j], b_row[j] + b_shift
-        k += np.uint64(b_row[j] >= b_dead)
-        j += one
+def split(a: Words, b: Words, want: int) -> int:
+    """Return how many of the first `want` merged keys come from `a`."""
+    low, high = max(0, want - len(b)), min(want, len(a))
+    while low < high:
+        mid = (low + high) >> 1
+        if b[want - 1 - mid] < a[mid]:
+            high = mid
+        else:
+            low = mid + 1
+    return low
+
+
+@kernel
+def staying(row: Rows, stop: int, shift: int) -> int:
+    """Count the rows among the first `stop` whose new number is not negative."""
+    count = 0
+    for i in range(stop):
+        count += np.int64(row[np.uint64(i)] >= -shift)
+    return count
+
+
+@kernel
+def merge_rest(
+    a: Words, a_row: Rows, a_shift: int, i: int, n: int,
+    b: Words, b_row: Rows, b_shift: int, j: int, m: int, out: Words, row: Rows, k: int, most: int,
+) -> int:  # fmt: skip
+    """Merge `a[i:n]` with `b[j:m]` into the output from `k` on, at most up to `most`; return where it ends."""
+    while (i < n or j < m) and k < most:
+        if j == m or (i < n and a[i] <= b[j]):
+            out[k], row[k] = a[i], a_row[i] + a_shift
+            i += 1
+        else:
+            out[k], row[k] = b[j], b_row[j] + b_shift
+            j += 1
+        k += np.int64(row[k] >= 0)
     return k
 
 
 @kernel
+def merge_single(
+    a: Words, a_row: Rows, a_shift: int, b: Words, b_row: Rows, b_shift: int, out: Words, row: Rows
+) -> int:  # fmt: skip
+    """Merge by one key; equal keys keep their order. `out` and `row` have room for one more than there are."""
+    half = (len(a) + len(b)) // 2
+    a_half = split(a, b, half)
+    b_half = half - a_half
+    upper = half  # where the upper half begins: above what stays of the lower one
+    if a_shift < 0 or b_shift < 0:
+        upper = staying(a_row, a_half, a_shift) + staying(b_row, b_half, b_shift)
+    one = np.uint64(1)  # unsigned throughout: no test for indices from the end
+    i, j, k, n, m = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(a_half), np.uint64(b_half)
+    i2, j2, k2, n2, m2 = np.uint64(a_half), np.uint64(b_half), np.uint64(upper), np.uint64(len(a)), np.uint64(len(b))
+    while True:
+        safe = min(n - i, m - j, n2 - i2, m2 - j2)  # steps in which nobody runs out
+        if safe == np.uint64(0):
+            break
+        for _ in range(safe):
+            x, y, p, q = (
+                a[i],
+                b[j],
+                a_row[i] + a_shift,
+                b_row[j] + b_shift,
+            )  # loads first: a conditional load is a branch
+            second = np.uint64(y < x)
+            r = q if second else p
+            out[k], row[k] = min(x, y), r
+            k += np.uint64(r >= 0)
+            j += second
+            i += one - second
+            x, y, p, q = a[i2], b[j2], a_row[i2] + a_shift, b_row[j2] + b_shift
+            second = np.uint64(y < x)
+            r = q if second else p
+            out[k2], row[k2] = min(x, y), r
+            k2 += np.uint64(r >= 0)
+            j2 += second
+            i2 += one - second
+    i_, j_, k_, i2_, j2_, k2_ = np.int64(i), np.int64(j), np.int64(k), np.int64(i2), np.int64(j2), np.int64(k2)
+    merge_rest(a, a_row, a_shift, i_, a_half, b, b_row, b_shift, j_, b_half, out, row, k_, upper)
+    end = merge_rest(a, a_row, a_shift, i2_, len(a), b, b_row, b_shift, j2_, len(b), out, row, k2_, len(out))
+    if end > upper:  # a row that went from the lower half may have been written over the upper half's first: once more
+        merge_rest(a, a_row, a_shift, a_half, len(a), b, b_row, b_shift, b_half, len(b), out, row, upper, upper + 1)
+    return end
+
+
+@kernel
 def merge_double(
-    a: Words, a2: Words, a_row: Rows, a_dead: int, a_shift: int,
-    b: Words, b2: Words, b_row: Rows, b_dead: int, b_shift: int, out: Words, out2: Words, row: Rows,
+    a: Words, a2: Words, a_row: Rows, a_shift: int, b: Words, b2: Words, b_row: Rows, b_shift: int,
+    out: Words, out2: Words, row: Rows,
 ) -> int:  # fmt: skip
     """Merge by two keys, the first one leading."""
     i = j = k = 0
@@ -77,35 +129,35 @@ def merge_double(
             first = a[i] < b[j] or (a[i] == b[j] and a2[i] <= b2[j])
         if first:
             out[k], out2[k], row[k] = a[i], a2[i], a_row[i] + a_shift
-            k += a_row[i] >= a_dead
             i += 1
         else:
             out[k], out2[k], row[k] = b[j], b2[j], b_row[j] + b_shift
-            k += b_row[j] >= b_dead
             j += 1
+        k += np.int64(row[k] >= 0)
     return k
 
 
-def merge_all(pieces: list[Sorted]) -> Sorted:
-    """Merge neighbouring pieces, the smallest pair first, so that big pieces move once."""
-    pieces = list(pieces)
-    if len(pieces) == 1:
-        pieces.append(Sorted(tuple(key[:0] for key in pieces[0].keys), pieces[0].row[:0]))
-    while len(pieces) > 1:
-        at = min(range(len(pieces) - 1), key=lambda i: len(pieces[i].row) + len(pieces[i + 1].row))
-        pieces[at : at + 2] = [_merge(pieces[at], pieces[at + 1])]
-    return pieces[0]
+def merge_all(pieces: Sequence[Sorted]) -> Sorted:
+    """Merge neighbouring pieces, the smallest pair first, so that big pieces move once; rows renumbered below 0 go."""
+    left = list(pieces)
+    if len(left) == 1:
+        left.append(Sorted(tuple(key[:0] for key in left[0].keys), left[0].row[:0]))
+    while len(left) > 1:
+        at = min(range(len(left) - 1), key=lambda i: len(left[i].row) + len(left[i + 1].row))
+        left[at : at + 2] = [_merge(left[at], left[at + 1])]
+    return left[0]
 
 
 def _merge(a: Sorted, b: Sorted) -> Sorted:
     if not a.keys:
-        return Sorted((), np.concatenate([p.row[p.row >= p.dead] + p.shift for p in (a, b)]))
+        moved = [piece.row + np.int32(piece.shift) for piece in (a, b)]
+        return Sorted((), np.concatenate([row[row >= 0] for row in moved]))
     n = len(a.row) + len(b.row)
-    row = np.empty(n + 1, np.int64)  # one more than needed: a dead row is written before it is left behind
-    out = [np.empty(n + 1, np.int64) for _ in a.keys]
+    row = aligned(n + 1, np.int32)  # one more than needed: a row that goes is written before it is left behind
+    out = [aligned(n + 1, np.int64) for _ in a.keys]
     if len(a.keys) == 1:
-        count = merge_single(a.keys[0], a.row, a.dead, a.shift, b.keys[0], b.row, b.dead, b.shift, out[0], row)
+        count = merge_single(a.keys[0], a.row, a.shift, b.keys[0], b.row, b.shift, out[0], row)
     else:
         (a1, a2), (b1, b2) = a.keys, b.keys
-        count = merge_double(a1, a2, a.row, a.dead, a.shift, b1, b2, b.row, b.dead, b.shift, out[0], out[1], row)
+        count = merge_double(a1, a2, a.row, a.shift, b1, b2, b.row, b.shift, out[0], out[1], row)
     return Sorted(tuple(key[:count] for key in out), row[:count])

@@ -1,14 +1,14 @@
 """Where each probe's partners lie in a sorted run.
 
-Probes come sorted, so positions only move forward. Each probe *gallops*: it doubles its step from where the last one
-stood, then bisects. That is a two-pointer walk when probes are dense and a bisection when they are sparse.
-
-A run larger than the cache has *fences*, every 16th key: they are galloped over first, then each probe looks at one or
-two cache lines of the run, whose fetch overlaps with that of its neighbours (this is the CSS-tree, 002-09, cut to two
-levels because sorted probes need no more). Only probes with candidates are reported.
+A run is the bottom of a CSS-tree (002-09): every eight keys are a node of one cache line, `fences` hold the first key of
+each node, `posts` the first of every eight fences. Probes come sorted, so on the highest level that is worth having
+they only move forward; below it a probe looks at one node per level. In a node all eight keys are compared and the
+smaller ones counted: no branch depends on the data, for a mispredicted one costs more.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,16 +16,30 @@ from weft.kernels.jit import kernel
 from weft.kernels.prefetch import prefetch
 from weft.types import Rows, Words
 
-__all__ = ["FENCE", "find_fenced", "find_lexical", "find_range", "first_from", "past_from"]
+__all__ = ["NODE", "Fences", "advance", "fences_of", "find_lexical", "find_range", "locate", "pass_over"]
 
-FENCE = 16
-LANES = 8
+NODE = 8
 _AHEAD = 12
+_FAR = 6
+"""From this many fences per probe on, posts are walked instead of fences."""
+
+
+class Fences(NamedTuple):
+    """The first keys of the nodes, and the first of every eight of those."""
+
+    fences: Words
+    posts: Words
+
+
+def fences_of(keys: Words) -> Fences:
+    """Return both levels over sorted keys."""
+    fences = np.ascontiguousarray(keys[::NODE])
+    return Fences(fences, np.ascontiguousarray(fences[::NODE]))
 
 
 @kernel
 def advance(keys: Words, key: int, pos: int) -> int:
-    """Return the first position from `pos` on whose word is not less than `key`."""
+    """Return the first position from `pos` on whose word is not less than `key`: double the step, then bisect."""
     n = len(keys)
     if pos >= n or keys[pos] >= key:
         return pos
@@ -66,63 +80,67 @@ def pass_over(keys: Words, key: int, pos: int) -> int:
 
 
 @kernel
-def first_from(keys: Words, key: int, pos: int) -> int:
-    """Do as `advance`, expecting to go at most seven steps: bisect those without a branch (a mispredicted one costs more)."""
-    if pos + LANES > len(keys):
-        return advance(keys, key, pos)
-    pos += np.int64(keys[np.uint64(pos + 3)] < key) << 2  # unsigned: no test for indices from the end
-    pos += np.int64(keys[np.uint64(pos + 1)] < key) << 1
-    pos += np.int64(keys[np.uint64(pos)] < key)
-    return pos if keys[np.uint64(pos)] >= key else advance(keys, key, pos)
-
-
-@kernel
-def past_from(keys: Words, key: int, pos: int) -> int:
-    """Do as `pass_over` in the same way."""
-    if pos + LANES > len(keys):
-        return pass_over(keys, key, pos)
-    pos += np.int64(keys[np.uint64(pos + 3)] <= key) << 2
-    pos += np.int64(keys[np.uint64(pos + 1)] <= key) << 1
-    pos += np.int64(keys[np.uint64(pos)] <= key)
-    return pos if keys[np.uint64(pos)] > key else pass_over(keys, key, pos)
-
-
-@kernel
-def find_range(keys: Words, lo: Words, hi: Words, which: Rows, start: Rows, end: Rows) -> int:
-    """Report `[start, end)` of the keys in `[lo, hi]` for every probe that has any; `lo` ascends."""
-    hits = pos = 0
+def walk(keys: Words, lo: Words, node: Rows) -> None:
+    """Write for every probe the last position whose key is below `lo`, 0 if there is none; `lo` ascends."""
+    n, pos = len(keys), 0
+    safe = n - NODE
     for i in range(len(lo)):
-        pos = first_from(keys, lo[i], pos)
-        last = past_from(keys, hi[i], pos)
-        which[hits] = i
-        start[hits] = pos
-        end[hits] = last
-        hits += last > pos
-    return hits
+        low = lo[i]
+        below = NODE
+        while below == NODE and pos <= safe:
+            below = 0
+            for d in range(NODE):
+                below += np.int64(keys[np.uint64(pos + d)] < low)
+            pos += below
+            if below == NODE and pos < n and keys[pos] < low:
+                pos = advance(keys, low, pos)  # further than a node: gallop
+                below = 0
+        if below == NODE:
+            pos = advance(keys, low, pos)
+        node[i] = max(pos - 1, 0)
 
 
 @kernel
-def find_fenced(keys: Words, fences: Words, lo: Words, hi: Words, which: Rows, start: Rows, end: Rows) -> int:
-    """Do the same over a run with fences: `fences[b]` is `keys[FENCE * b]`."""
-    m = len(lo)
-    pos = 0
-    for i in range(m):
-        pos = advance(fences, lo[i], pos)
-        end[i] = max(pos - 1, 0) * FENCE  # `end` holds the blocks until they are looked at
-    for i in range(min(_AHEAD, m)):
-        prefetch(keys, end[i])
-    hits = 0
+def descend(keys: Words, lo: Words, node: Rows) -> None:
+    """Turn node numbers into positions one level lower, by the same rule."""
+    m, safe = len(lo), len(keys) - NODE
     for i in range(m):
         if i + _AHEAD < m:
-            prefetch(keys, end[i + _AHEAD])
-            prefetch(keys, end[i + _AHEAD] + 8)
-        low, first = lo[i], end[i]
-        pos = first_from(keys, low, first_from(keys, low, first))
-        last = past_from(keys, hi[i], pos)
+            prefetch(keys, np.int64(node[i + _AHEAD]) * NODE)
+        pos = np.int64(node[i]) * NODE
+        if pos <= safe:
+            below = 0
+            for d in range(NODE):
+                below += np.int64(keys[np.uint64(pos + d)] < lo[i])
+            node[i] = max(pos + below - 1, pos)
+        else:
+            node[i] = max(advance(keys, lo[i], pos) - 1, pos)
+
+
+@kernel
+def locate(fences: Fences, lo: Words, node: Rows) -> None:
+    """Write for every probe the node that its first partner is in or behind; `lo` ascends."""
+    if len(fences.fences) >= _FAR * len(lo):
+        walk(fences.posts, lo, node)
+        descend(fences.fences, lo, node)
+    else:
+        walk(fences.fences, lo, node)
+
+
+@kernel
+def find_range(keys: Words, fences: Fences, lo: Words, hi: Words, which: Rows, start: Rows, end: Rows) -> int:
+    """Report `[start, end)` of the keys in `[lo, hi]` for every probe that has any; `lo` ascends."""
+    m, hits = len(lo), 0
+    locate(fences, lo, end)  # `end` holds the nodes until they are looked at
+    for i in range(m):
+        if i + _AHEAD < m:
+            prefetch(keys, end[i + _AHEAD] * NODE)
+        pos = advance(keys, lo[i], end[i] * NODE)
+        last = pass_over(keys, hi[i], pos)
         which[hits] = i
         start[hits] = pos
         end[hits] = last
-        hits += last > pos
+        hits += np.int64(last > pos)
     return hits
 
 

@@ -9,16 +9,17 @@ words are sorted the slow way.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import kernel
+from weft.kernels.memory import aligned
 from weft.types import Rows, Words
 
-__all__ = ["order_of", "remembered_order"]
+__all__ = ["Order", "order_of", "remembered", "sort_by"]
 
 Packed = NDArray[np.uint64]
 
@@ -33,11 +34,13 @@ def pack(words: Words, low: int, shift: int, bits: int, out: Packed) -> None:
 
 
 @kernel
-def unpack(packed: Packed, bits: int, order: Rows) -> None:
-    """Keep the row number only."""
-    mask = (np.uint64(1) << np.uint64(bits)) - np.uint64(1)
+def unpack(packed: Packed, low: int, bits: int, order: Rows, keys: Words) -> None:
+    """Take row number and key apart (the key is right only if it lost no bits)."""
+    base, up = np.uint64(np.int64(low)), np.uint64(bits)
+    mask = (np.uint64(1) << up) - np.uint64(1)
     for i in range(len(packed)):
-        order[i] = np.int64(packed[i] & mask)
+        order[i] = np.int32(packed[i] & mask)
+        keys[i] = np.int64((packed[i] >> up) + base)
 
 
 @kernel
@@ -58,20 +61,34 @@ def repair(words: Words, order: Rows) -> bool:
     return True
 
 
-def order_of(columns: Sequence[Words]) -> Rows:
+class Order(NamedTuple):
+    """Rows in ascending order of some columns, and the columns in that order."""
+
+    rows: NDArray[np.int32]
+    keys: tuple[Words, ...]
+
+
+def order_of(columns: Sequence[Words]) -> NDArray[np.int32]:
     """Return the stable order of rows by the columns, the first one leading.
 
     >>> order_of([np.array([3, 1, 2, 1])])
-    array([1, 3, 2, 0])
+    array([1, 3, 2, 0], dtype=int32)
     """
+    return sort_by(columns).rows
+
+
+def sort_by(columns: Sequence[Words]) -> Order:
+    """Return that order, and the columns sorted."""
     if len(columns) == 1:
-        return _order_of_one(columns[0])
+        return _sort_one(columns[0])
     first, second = columns
     joined = _join(first, second)
     if joined is not None:
-        return _order_of_one(joined)
-    inner = _order_of_one(second)
-    return inner[_order_of_one(first[inner])]
+        rows = _sort_one(joined).rows
+    else:
+        inner = _sort_one(second).rows
+        rows = inner[_sort_one(first[inner]).rows]
+    return Order(rows, (first[rows], second[rows]))
 
 
 def _join(first: Words, second: Words) -> Words | None:
@@ -87,27 +104,29 @@ def _join(first: Words, second: Words) -> Words | None:
     return joined
 
 
-def _order_of_one(words: Words) -> Rows:
+def _sort_one(words: Words) -> Order:
     n = len(words)
     if n < 2:
-        return np.arange(n)
+        return Order(np.arange(n, dtype=np.int32), (words,))
     low, bits = int(words.min()), (n - 1).bit_length()
     shift = max(0, (int(words.max()) - low).bit_length() + bits - 64)
     packed = np.empty(n, np.uint64)
     pack(words, low, shift, bits, packed)
     packed.sort()
-    order = np.empty(n, np.int64)
-    unpack(packed, bits, order)
-    if shift and not repair(words, order):
-        return np.argsort(words, kind="stable")
-    return order
+    rows, keys = aligned(n, np.int32), aligned(n, np.int64)
+    unpack(packed, low, bits, rows, keys)
+    if shift:
+        if not repair(words, rows):
+            rows = np.argsort(words, kind="stable").astype(np.int32)
+        keys = words[rows]
+    return Order(rows, (keys,))
 
 
-_last: tuple[ref[NDArray[Any]], tuple[int, ...], Rows] | None = None
+_last: tuple[ref[NDArray[Any]], tuple[int, ...], Order] | None = None
 
 
-def remembered_order(words: Words, columns: tuple[int, ...]) -> Rows:
-    """Return `order_of` the columns of a block, from memory if it was the last one asked for.
+def remembered(words: Words, columns: tuple[int, ...]) -> Order:
+    """Return `sort_by` the columns of a block, from memory if it was the last one asked for.
 
     A block probes one index and then enters another, mostly by the same column: it need not be sorted twice.
     The block is told by identity; blocks are immutable.
@@ -116,6 +135,6 @@ def remembered_order(words: Words, columns: tuple[int, ...]) -> Rows:
     held = _last
     if held is not None and held[0]() is words and held[1] == columns:
         return held[2]
-    order = order_of([words[column] for column in columns])
+    order = sort_by([words[column] for column in columns])
     _last = (ref(words), columns, order)
     return order

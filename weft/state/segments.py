@@ -14,7 +14,6 @@ import uuid
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
 from weft.errors import StateError
@@ -22,6 +21,7 @@ from weft.index import Run
 from weft.kernels import checksum
 from weft.state.columns import Derived, note_of, one_chunk, read_words, written_words
 from weft.state.paths import Folder, executor_cache
+from weft.types import Block
 
 __all__ = ["Segment", "read_segment", "write_segment"]
 
@@ -49,7 +49,7 @@ def write_segment(folder: Folder, name: str, run: Run, derived: Derived | None =
     """Write a run and return its entry. The same run gives the same bytes."""
     run, derived = run.compacted(), derived or {}
     arrays, names = written_words(run.words, derived)
-    arrays += [pa.array(run.u), pa.array(run.row.astype(np.int32))]
+    arrays += [pa.array(run.u), pa.array(run.row)]
     names += ["_u", "_row"]
     fields = [pa.field(label, array.type, nullable=False) for label, array in zip(names, arrays, strict=True)]
     payload = run.payload.combine_chunks()
@@ -87,10 +87,8 @@ def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
         column if column.type == field.type else column.cast(field.type)  # the session's time zone may have changed
         for column, field in zip(columns[first + 2 :], payload, strict=True)
     ]
-    return Run(
-        words, columns[first].to_numpy(), columns[first + 1].to_numpy().astype(np.int64), pa.table(kept, schema=payload),
-        segment.newest, segment.span, segment.name,
-    )  # fmt: skip
+    block = Block(words, columns[first].to_numpy(), pa.table(kept, schema=payload))
+    return Run.of(block, columns[first + 1].to_numpy(), segment.newest, segment.span, segment.name)
 
 
 _VERIFIED: dict[tuple[str, str], int] = {}

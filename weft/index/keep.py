@@ -1,0 +1,60 @@
+"""Which of the pairs just found stay: the checks that a range search leaves open, chosen once per run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from weft.index.held import Held
+from weft.index.plan import Plan, Remaining, Span
+from weft.kernels.keep import keep_counted, keep_last, keep_ranged
+from weft.spec.terms import Op, Term
+from weft.types import Rows
+
+__all__ = ["Keep", "keeper"]
+
+_FAR = 1 << 62
+
+
+class Keep(NamedTuple):
+    """Moves the pairs that pass to the front of both arrays and returns how many they are."""
+
+    of: Callable[[Rows, Rows, int], int]
+    looks_nothing_up: bool
+
+
+def keeper(held: Held, plan: Plan, remaining: Remaining) -> Keep | None:
+    """Return the check of at most one remaining term; None when there is more to check."""
+    spans, odd = remaining.spans, remaining.odd
+    if len(spans) + len(odd) == 0:
+        return Keep(lambda _probe, _stored, count: count, looks_nothing_up=True)
+    if len(spans) == 1 and not odd:
+        return _counted(held, plan, spans[0]) or _ranged(held, remaining)
+    if len(odd) == 1 and not spans and odd[0].op is Op.LAST:
+        return _last(held, plan, odd[0])
+    return None
+
+
+def _counted(held: Held, plan: Plan, span: Span) -> Keep | None:
+    """Check by row numbers alone, if the words of both sides follow from them."""
+    base, line = held.counts_from(span.right), plan.line(span.left)
+    if base is None or line is None:
+        return None
+    first, step = line
+    least = max(-_FAR, -_FAR if span.least is None else first + span.least - base)
+    most = min(_FAR, _FAR if span.most is None else first + span.most - base)
+    return Keep(
+        lambda probe, stored, count: keep_counted(probe, stored, count, step, least, most), looks_nothing_up=True
+    )
+
+
+def _ranged(held: Held, remaining: Remaining) -> Keep:
+    words, checks = held.run.column(remaining.spans[0].right), remaining.arrays
+    lo, hi = checks.lo[0], checks.hi[0]
+    return Keep(lambda probe, stored, count: keep_ranged(probe, stored, count, words, lo, hi), looks_nothing_up=False)
+
+
+def _last(held: Held, plan: Plan, term: Term) -> Keep:
+    asking = plan.probe.block.words[term.left : term.left + 2]
+    words, n = held.run.words[term.right : term.right + 2], int(term.hi)
+    return Keep(lambda probe, stored, count: keep_last(probe, stored, count, asking, words, n), looks_nothing_up=False)

@@ -1,0 +1,53 @@
+"""Checks on pairs already found: the ones that pass move up, in place, and no branch depends on which do."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from weft.kernels.jit import kernel
+from weft.kernels.prefetch import prefetch
+from weft.types import Rows, Words
+
+__all__ = ["keep_counted", "keep_last", "keep_ranged"]
+
+_AHEAD = 16
+
+
+@kernel
+def keep_counted(probe: Rows, stored: Rows, count: int, step: int, least: int, most: int) -> int:
+    """Keep pairs with `least <= stored - step * probe <= most`: words that count, or stand still, are not looked up."""
+    kept = np.uint64(0)
+    for k in range(count):
+        p, s = probe[np.uint64(k)], stored[np.uint64(k)]
+        probe[kept], stored[kept] = p, s
+        apart = s - step * p
+        kept += np.uint64(apart >= least) & np.uint64(apart <= most)
+    return np.int64(kept)
+
+
+@kernel
+def keep_ranged(probe: Rows, stored: Rows, count: int, words: Words, lo: Words, hi: Words) -> int:
+    """Keep the pairs whose stored word lies in the probe's range."""
+    kept = np.uint64(0)
+    for k in range(count):
+        if k + _AHEAD < count:
+            prefetch(words, np.int64(stored[np.uint64(k + _AHEAD)]))
+        p, s = probe[np.uint64(k)], stored[np.uint64(k)]
+        word = words[np.uint64(s)]
+        probe[kept], stored[kept] = p, s
+        kept += np.uint64(word >= lo[np.uint64(p)]) & np.uint64(word <= hi[np.uint64(p)])
+    return np.int64(kept)
+
+
+@kernel
+def keep_last(probe: Rows, stored: Rows, count: int, asking: Words, words: Words, n: int) -> int:
+    """Keep the pairs in the count window; `asking` and `words` are (seq, opp) of the probe and of the stored rows."""
+    kept = np.uint64(0)
+    for k in range(count):
+        p, s = np.uint64(probe[np.uint64(k)]), np.uint64(stored[np.uint64(k)])
+        stored_first, probe_first = asking[1, p] - words[0, s], words[1, s] - asking[0, p]
+        probe[kept], stored[kept] = p, s
+        kept += (np.uint64(stored_first >= 1) & np.uint64(stored_first <= n)) | (
+            np.uint64(probe_first >= 1) & np.uint64(probe_first <= n)
+        )
+    return np.int64(kept)
