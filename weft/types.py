@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NewType, TypeAlias
 
 import numpy as np
@@ -53,6 +54,36 @@ class Block:
 
     def __len__(self) -> int:
         return len(self.u)
+
+    @cached_property
+    def limits(self) -> tuple[tuple[int, int], ...]:
+        """Return the least and the greatest word of every column; the block must not be empty."""
+        least, most = self.words.min(axis=1).tolist(), self.words.max(axis=1).tolist()
+        return tuple(zip(least, most, strict=True))
+
+    def line(self, column: int) -> tuple[int, int] | None:
+        """Return (first word, step) if the words count up by one (step 1) or stand still (step 0); else None.
+
+        Then a word follows from its row number and need not be looked up.
+        """
+        if column not in self._lines:
+            low, high = self.limits[column]
+            counts = high - low == len(self) - 1 and bool((np.diff(self.words[column]) == 1).all())
+            self._lines[column] = (low, 0) if low == high else (low, 1) if counts else None
+        return self._lines[column]
+
+    def counts(self, column: int, first: int) -> bool:
+        """Tell whether the words count up by one from `first` on."""
+        line = self.line(column)
+        return line == (first, 1) or (line == (first, 0) and len(self) == 1)
+
+    @cached_property
+    def _lines(self) -> dict[int, tuple[int, int] | None]:
+        return {}
+
+    def tail(self, first: int) -> Block:
+        """Return the block without its first rows; nothing is copied."""
+        return Block(self.words[:, first:], self.u[first:], self.payload.slice(first)) if first else self
 
     def take(self, rows: Rows) -> Block:
         """Return the named rows, in that order."""

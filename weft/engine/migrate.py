@@ -25,7 +25,7 @@ def migrate(spec: JoinSpec, index: str, task: int, plan: Plan, old: Sequence[Tas
     """Return what `task` holds under `plan`, given the states of all tasks under the plan before."""
     runs = {}
     for side in SIDES:
-        holder = make_index(index, spec.access_of(other(side)), spec.expiry(side))
+        holder = make_index(index, spec.access_of(other(side)), spec.expiry(side), kept=True)
         holder.restore((), old[0].before[side])
         gained = _gained(side, task, plan, old)
         if gained:

@@ -103,7 +103,7 @@ def _found(spec: JoinSpec, side: Side, block: Block, index: Index, chunk: int) -
 
 
 def _index(spec: JoinSpec, name: str, side: Side, runs: tuple[Run, ...], before: int) -> Index:
-    made = make_index(name, spec.access_of(other(side)), spec.expiry(side))
+    made = make_index(name, spec.access_of(other(side)), spec.expiry(side), kept=True)
     made.restore(runs, before)
     return made
 

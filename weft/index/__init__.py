@@ -18,6 +18,11 @@ INDEXES: dict[str, type[RunSet]] = {kind.name: kind for kind in (Runs, Scan, Has
 """Every index by its name."""
 
 
+KEPT = (1.25, 4)
+"""Merge ratio and fanout of runs that are written when they are merged. 002-27 finds a ratio of 1 best; a little more lets
+the oldest run of a sliding window expire as a whole instead of being written again."""
+
+
 def index_named(name: str) -> type[RunSet]:
     """Return the index class of that name."""
     if name not in INDEXES:
@@ -25,7 +30,7 @@ def index_named(name: str) -> type[RunSet]:
     return INDEXES[name]
 
 
-def make_index(name: str, access: Access, expiry: int | None) -> RunSet:
+def make_index(name: str, access: Access, expiry: int | None, *, kept: bool = False) -> RunSet:
     """Make an empty index.
 
     Parameters
@@ -36,5 +41,10 @@ def make_index(name: str, access: Access, expiry: int | None) -> RunSet:
         The way in, seen from the side that will probe: `right` columns are those of the rows stored here.
     expiry
         The stored word column that `expire` speaks of; None if rows never expire.
+    kept
+        The runs are written to a state store, rows and all: they are merged less often.
     """
-    return index_named(name)(Layout.of(access), expiry)
+    index = index_named(name)(Layout.of(access), expiry)
+    if kept:
+        index.merge_ratio, index.fanout = KEPT
+    return index

@@ -8,7 +8,6 @@ import numpy as np
 
 from weft.index.held import Held
 from weft.index.layout import Layout
-from weft.index.part import Part, coalesced
 from weft.index.run import Run
 from weft.kernels.merge import Sorted, merge_all
 from weft.kernels.sort import remembered
@@ -19,13 +18,13 @@ __all__ = ["merge_runs", "run_of"]
 
 def run_of(block: Block, layout: Layout, expiry: int | None) -> Held:
     """Sort a block into a run of its own."""
-    part, columns = Part(block), layout.columns
-    newest = WORD_MIN if expiry is None else part.zone(expiry)[1]
+    columns = layout.columns
+    newest = WORD_MIN if expiry is None else block.limits[expiry][1]
     span = _span(block.words, layout)
     if not columns:
-        return Held(Run((part,), np.arange(len(block), dtype=np.int32), newest, span), layout)
+        return Held(Run((block,), np.arange(len(block), dtype=np.int32), newest, span), layout)
     order = remembered(block.words, columns)
-    return Held(Run((part,), order.rows, newest, span), layout, order.keys)
+    return Held(Run((block,), order.rows, newest, span), layout, order.keys)
 
 
 def _span(words: Words, layout: Layout) -> int:
@@ -40,7 +39,7 @@ def _span(words: Words, layout: Layout) -> int:
 
 def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before: int) -> Held | None:
     """Merge runs, oldest first, without the rows that have expired; None when nothing is left."""
-    parts: list[Part] = []
+    parts: list[Block] = []
     pieces: list[Sorted] = []
     shift = 0
     for number, each in enumerate(held):
@@ -52,7 +51,7 @@ def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before:
     if not len(merged.row):
         return None
     newest, span = max(each.run.newest for each in held), max(each.run.span for each in held)
-    return Held(Run(coalesced(parts), merged.row, newest, span), layout, merged.keys)
+    return Held(Run(_coalesced(parts), merged.row, newest, span), layout, merged.keys)
 
 
 def _without_expired(
@@ -68,11 +67,11 @@ def _without_expired(
         return run, held.keys, 0
     dead, mixed = 0, False
     for part in run.parts:
-        low, high = part.zone(expiry)
+        low, high = part.limits[expiry]
         if high < before and not mixed:
             dead += len(part)
         elif low < before:
-            expired = part.block.words[expiry] < before
+            expired = part.words[expiry] < before
             count = int(expired.sum())
             if mixed or behind or not bool(expired[:count].all()):
                 break
@@ -89,11 +88,28 @@ def _without_expired(
     return kept, kept.sorted_by(layout.columns), 0
 
 
-def _tail(parts: Sequence[Part], dead: int) -> list[Part]:
+def _tail(parts: Sequence[Block], dead: int) -> list[Block]:
     """Return the parts without the first `dead` rows."""
-    left: list[Part] = []
+    left: list[Block] = []
     for part in parts:
         if dead < len(part):
             left.append(part.tail(dead))
         dead = max(0, dead - len(part))
     return left
+
+
+_MOST = 1024
+
+
+def _coalesced(parts: Sequence[Block]) -> tuple[Block, ...]:
+    """Put small neighbours together when there are many, so that their number stays bounded."""
+    if len(parts) <= _MOST:
+        return tuple(parts)
+    enough = sum(len(part) for part in parts) // (_MOST // 4)
+    groups: list[list[Block]] = [[]]
+    for part in parts:
+        if groups[-1] and sum(len(block) for block in groups[-1]) + len(part) > enough:
+            groups.append([])
+        groups[-1].append(part)
+    wholes = [Block.concat(group) for group in groups]
+    return tuple(Block(whole.words, whole.u, whole.payload.combine_chunks()) for whole in wholes)

@@ -50,7 +50,7 @@ class Held:
     def zone(self, column: int) -> tuple[int, int]:
         """Return the least and the greatest word of a column."""
         if column not in self._zones:
-            zones = [part.zone(column) for part in self.run.parts]
+            zones = [part.limits[column] for part in self.run.parts]
             self._zones[column] = (min(low for low, _ in zones), max(high for _, high in zones))
         return self._zones[column]
 
@@ -61,13 +61,13 @@ class Held:
         """
         if column not in self._counts:
             low, high = self.zone(column)
-            base = low if high - low == self.run.rows - 1 else None
+            next_word = low if high - low == self.run.rows - 1 else None
             for part in self.run.parts:
-                if base is None or part.counts_from(column) != base:
-                    base = None
+                if next_word is None or not part.counts(column, next_word):
+                    next_word = None
                     break
-                base += len(part)
-            self._counts[column] = None if base is None else low
+                next_word += len(part)
+            self._counts[column] = None if next_word is None else low
         return self._counts[column]
 
     @cached_property

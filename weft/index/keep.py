@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from weft.index.held import Held
-from weft.index.plan import Plan, Remaining, Span
-from weft.kernels.keep import keep_counted, keep_last, keep_ranged
+from weft.index.plan import Plan, Remaining, Span, count_window
+from weft.kernels.keep import keep_counted, keep_either, keep_last, keep_ranged
 from weft.spec.terms import Op, Term
 from weft.types import Rows
 
@@ -35,17 +35,28 @@ def keeper(held: Held, plan: Plan, remaining: Remaining) -> Keep | None:
     return None
 
 
-def _counted(held: Held, plan: Plan, span: Span) -> Keep | None:
-    """Check by row numbers alone, if the words of both sides follow from them."""
-    base, line = held.counts_from(span.right), plan.line(span.left)
+class _Line(NamedTuple):
+    """A span between words that follow from row numbers: `least <= stored - step * probe <= most`."""
+
+    step: int
+    least: int
+    most: int
+
+
+def _line(held: Held, plan: Plan, span: Span) -> _Line | None:
+    base, line = held.counts_from(span.right), plan.probe.block.line(span.left)
     if base is None or line is None:
         return None
     first, step = line
     least = max(-_FAR, -_FAR if span.least is None else first + span.least - base)
-    most = min(_FAR, _FAR if span.most is None else first + span.most - base)
-    return Keep(
-        lambda probe, stored, count: keep_counted(probe, stored, count, step, least, most), looks_nothing_up=True
-    )
+    return _Line(step, least, min(_FAR, _FAR if span.most is None else first + span.most - base))
+
+
+def _counted(held: Held, plan: Plan, span: Span) -> Keep | None:
+    line = _line(held, plan, span)
+    if line is None:
+        return None
+    return Keep(lambda probe, stored, count: keep_counted(probe, stored, count, *line), looks_nothing_up=True)
 
 
 def _ranged(held: Held, remaining: Remaining) -> Keep:
@@ -55,6 +66,10 @@ def _ranged(held: Held, remaining: Remaining) -> Keep:
 
 
 def _last(held: Held, plan: Plan, term: Term) -> Keep:
+    """Check a count window both of whose cases are possible: the stored row came first, or the probe did."""
+    one, two = (_line(held, plan, span) for span in count_window(term))
+    if one is not None and two is not None:
+        return Keep(lambda probe, stored, count: keep_either(probe, stored, count, *one, *two), looks_nothing_up=True)
     asking = plan.probe.block.words[term.left : term.left + 2]
     words, n = held.run.words[term.right : term.right + 2], int(term.hi)
     return Keep(lambda probe, stored, count: keep_last(probe, stored, count, asking, words, n), looks_nothing_up=False)

@@ -23,7 +23,7 @@ from weft.kernels.sort import order_of, remembered
 from weft.spec.terms import Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Bools, Rows, Words
 
-__all__ = ["Plan", "Ranges", "Remaining", "Scratch", "Span"]
+__all__ = ["Plan", "Ranges", "Remaining", "Scratch", "Span", "count_window"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ def _whole(bound: float, upward: bool) -> int | None:
     return math.ceil(bound) if upward else math.floor(bound)
 
 
-def _both(term: Term) -> tuple[Span, Span]:
+def count_window(term: Term) -> tuple[Span, Span]:
     """Return a count window as its two cases: the stored row came first, or the probe did."""
     n = int(term.hi)
     return Span(term.left + 1, term.right, -n, -1), Span(term.left, term.right + 1, 1, n)
@@ -108,14 +108,18 @@ class Plan:
     _ranges: dict[int, Ranges] = field(default_factory=dict)
     _bounds: dict[Span, tuple[Words, Words]] = field(default_factory=dict)
     _made: dict[tuple[Span | Term, ...], Remaining] = field(default_factory=dict)
-    _limits: dict[int, tuple[int, int]] = field(default_factory=dict)
-    _lines: dict[int, tuple[int, int] | None] = field(default_factory=dict)
 
     @cached_property
     def scratch(self) -> Scratch:
         """Return room for a hit of every probe."""
         room = len(self.probe.block)
         return Scratch(np.empty(room, np.int64), np.empty(room, np.int64), np.empty(room, np.int64))
+
+    @cached_property
+    def buffers(self) -> tuple[Rows, Rows]:
+        """Return room for pairs, used again for the next run."""
+        room = max(len(self.probe.block), 1024)
+        return np.empty(room, np.int32), np.empty(room, np.int32)
 
     @cached_property
     def spans(self) -> list[Span]:
@@ -147,7 +151,7 @@ class Plan:
     @cached_property
     def counted(self) -> list[tuple[Term, tuple[Span, Span]]]:
         """Return the count windows, each with its two cases."""
-        return [(term, _both(term)) for term in self.probe.terms if term.op is Op.LAST]
+        return [(term, count_window(term)) for term in self.probe.terms if term.op is Op.LAST]
 
     def checks(self, held: Held) -> Remaining | None:
         """Return what to check per candidate of this run; None when no row of it can match."""
@@ -189,7 +193,7 @@ class Plan:
 
     def _verdict(self, span: Span, held: Held) -> bool | None:
         """Decide a span for all of a run: True and False are certain."""
-        first, last = self._limit(span.left)
+        first, last = self.probe.block.limits[span.left]
         low, high = held.zone(span.right)
         least, most = span.least, span.most
         if (least is not None and high < first + least) or (most is not None and low > last + most):
@@ -198,25 +202,9 @@ class Plan:
             return True
         return None
 
-    def _limit(self, column: int) -> tuple[int, int]:
-        """Return the least and the greatest word of a probe column."""
-        if column not in self._limits:
-            words = self.probe.block.words[column]
-            self._limits[column] = (int(words.min()), int(words.max()))
-        return self._limits[column]
-
-    def line(self, column: int) -> tuple[int, int] | None:
-        """Return (first word, step) of a probe column that counts up by one (step 1) or stands still (step 0)."""
-        if column not in self._lines:
-            low, high = self._limit(column)
-            words = self.probe.block.words[column]
-            counts = high - low == len(words) - 1 and bool((np.diff(words) == 1).all())
-            self._lines[column] = (low, 0) if low == high else (low, 1) if counts else None
-        return self._lines[column]
-
     def _bound(self, span: Span) -> tuple[Words, Words]:
         if span not in self._bounds:
-            ends = _shifted(self.probe.block.words[span.left], span, *self._limit(span.left))
+            ends = _shifted(self.probe.block.words[span.left], span, *self.probe.block.limits[span.left])
             if ends is None:
                 lo, hi, alive = self._open()
                 self._narrow(span, lo, hi, alive)
@@ -290,7 +278,7 @@ class Plan:
         if len(self.searched) != 1 or access.within is None or self.searched[0].left != access.within.left:
             return None
         span = self.searched[0]
-        ends = _shifted(order.keys[-1], span, *self._limit(span.left))
+        ends = _shifted(order.keys[-1], span, *self.probe.block.limits[span.left])
         return None if ends is None else Ranges(order.rows, order.keys[0], *ends)
 
 

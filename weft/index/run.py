@@ -13,7 +13,6 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from weft.index.part import Part
 from weft.types import U32, WORD_MIN, Block, Rows, Words
 
 __all__ = ["Run"]
@@ -29,7 +28,7 @@ class Run:
     `segment` is the name of the file that holds the run, "" while none does.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[Block, ...]
     row: Rows
     newest: int = WORD_MIN
     span: int = 0
@@ -38,7 +37,7 @@ class Run:
     @classmethod
     def of(cls, block: Block, row: Rows, newest: int = WORD_MIN, span: int = 0, segment: str = "") -> Run:
         """Make a run of one part."""
-        return cls((Part(block),), np.asarray(row, np.int32), newest, span, segment)
+        return cls((block,), np.asarray(row, np.int32), newest, span, segment)
 
     def __len__(self) -> int:
         return len(self.row)
@@ -46,7 +45,7 @@ class Run:
     @cached_property
     def block(self) -> Block:
         """Return all rows as one block, the payload in one chunk."""
-        whole = Block.concat([part.block for part in self.parts])
+        whole = Block.concat(self.parts)
         return Block(whole.words, whole.u, whole.payload.combine_chunks())
 
     @property
@@ -64,7 +63,7 @@ class Run:
         """Return the payload of all rows."""
         return self.block.payload
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Return the number of rows, expired ones included."""
         return sum(len(part) for part in self.parts)
@@ -72,14 +71,13 @@ class Run:
     @property
     def nbytes(self) -> int:
         """Return the bytes of words, draws, order and payload."""
-        blocks = [part.block for part in self.parts]
-        return int(self.row.nbytes + sum(b.words.nbytes + b.u.nbytes + b.payload.nbytes for b in blocks))
+        return int(self.row.nbytes + sum(b.words.nbytes + b.u.nbytes + b.payload.nbytes for b in self.parts))
 
     def column(self, column: int) -> Words:
         """Return one word column of all rows."""
         if len(self.parts) == 1 or "block" in self.__dict__:
             return self.words[column]
-        return np.concatenate([part.block.words[column] for part in self.parts])
+        return np.concatenate([part.words[column] for part in self.parts])
 
     def sorted_by(self, columns: tuple[int, ...]) -> tuple[Words, ...]:
         """Return word columns in index order."""

@@ -11,7 +11,7 @@ from weft.index.held import Held
 from weft.index.keep import Keep, keeper
 from weft.index.plan import Plan, Ranges, Remaining, Scratch
 from weft.index.protocol import Matches
-from weft.index.runset import RunSet, trimmed
+from weft.index.runset import RunSet
 from weft.index.twofold import second_inequality, stream_twofold
 from weft.kernels.dominance import worthwhile
 from weft.kernels.emit import Checks, Hits
@@ -46,23 +46,20 @@ class Runs(RunSet):
         if len(self.layout.columns) == 1 and plan.bounded:
             ranges, keep = plan.ranges(held.run.span), keeper(held, plan, remaining)
             if keep is not None and (keep.looks_nothing_up or _rows_per_range(held, ranges) <= _NEAR):
-                return self._near(held, ranges, keep, chunk)
+                return self._near(held, plan, ranges, keep, chunk)
         return super()._pairs(held, plan, remaining, chunk)
 
-    def _near(self, held: Held, ranges: Ranges, keep: Keep, chunk: int) -> Iterator[Matches]:
+    def _near(self, held: Held, plan: Plan, ranges: Ranges, keep: Keep, chunk: int) -> Iterator[Matches]:
         """Search and emit in one pass, then check what remains on the pairs found."""
         run, m, state = held.run, len(ranges.rows), np.array([0, -1, 0])
-        room = min(chunk, max(4 * m, 1024))
+        probe, stored = (buffer[:chunk] for buffer in plan.buffers)  # stay in the cache; what was found is copied out
         while state[0] < m:
-            probe, stored = np.empty(room, np.int32), np.empty(room, np.int32)
             count = emit_near(
                 held.leading, run.row, held.fences, ranges.rows, ranges.lo, ranges.hi, state, probe, stored
             )
-            if count == room:
-                room = min(chunk, 2 * room)
             count = keep.of(probe, stored, count)
             if count:
-                yield trimmed(run, probe, stored, count)
+                yield Matches(run, probe[:count].copy(), stored[:count].copy())
 
     def _matches(self, held: Held, plan: Plan, hits: Hits, checks: Checks, chunk: int) -> Iterator[Matches]:
         candidates = int((hits.end - hits.start).sum())

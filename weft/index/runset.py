@@ -53,8 +53,8 @@ class RunSet(ABC):
         self,
         layout: Layout,
         expiry: int | None,
-        merge_ratio: float = 0.25,
-        fanout: int = 4,
+        merge_ratio: float = 0.2,
+        fanout: int = 2,
         small: int = 2048,
         few: int = 4,
     ) -> None:

@@ -8,7 +8,7 @@ from weft.kernels.jit import kernel
 from weft.kernels.prefetch import prefetch
 from weft.types import Rows, Words
 
-__all__ = ["keep_counted", "keep_last", "keep_ranged"]
+__all__ = ["keep_counted", "keep_either", "keep_last", "keep_ranged"]
 
 _AHEAD = 16
 
@@ -22,6 +22,22 @@ def keep_counted(probe: Rows, stored: Rows, count: int, step: int, least: int, m
         probe[kept], stored[kept] = p, s
         apart = s - step * p
         kept += np.uint64(apart >= least) & np.uint64(apart <= most)
+    return np.int64(kept)
+
+
+@kernel
+def keep_either(
+    probe: Rows, stored: Rows, count: int, step: int, least: int, most: int, step2: int, least2: int, most2: int
+) -> int:
+    """Keep the pairs of which one or the other such condition holds."""
+    kept = np.uint64(0)
+    for k in range(count):
+        p, s = probe[np.uint64(k)], stored[np.uint64(k)]
+        probe[kept], stored[kept] = p, s
+        one, two = s - step * p, s - step2 * p
+        kept += (np.uint64(one >= least) & np.uint64(one <= most)) | (
+            np.uint64(two >= least2) & np.uint64(two <= most2)
+        )
     return np.int64(kept)
 
 
