@@ -41,10 +41,11 @@ demo: setup ## Two live sensor streams, one inequality join, on local Spark, for
 	$(BIN)/weft demo
 
 test: setup java lint types imports ## Everything: lint, types, imports, unit, property, Spark, data, crash, docs
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -m "not bench"
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 -m "$(QUICK)"
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -m "not bench and not ($(QUICK))"
 
 check: setup lint types imports ## What needs no Spark: lint, format, types, imports, unit and property tests
-	$(BIN)/pytest -q -m "$(QUICK)"
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q -n 2 -m "$(QUICK)"
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check --quiet .

@@ -19,7 +19,9 @@ word = st.one_of(st.integers(0, 4), st.sampled_from([WORD_MIN, WORD_MAX]))
 @given(data=st.data())
 @quick
 def test_merging_is_sorting_what_is_alive(columns: int, data: st.DataObject) -> None:
-    pieces, wanted, shift = [], [], 0
+    pieces: list[Sorted] = []
+    wanted: list[tuple[int, ...]] = []
+    shift = 0
     for _ in range(data.draw(st.integers(1, 5))):
         rows = data.draw(st.lists(st.tuples(*[word] * columns), max_size=data.draw(st.sampled_from([3, 40]))))
         dead = data.draw(st.integers(0, len(rows))) if not pieces else 0  # only the oldest run has rows to leave behind
