@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from weft.engine.clock import number_rows
 from weft.engine.gather import Pairs
-from weft.engine.migrate import migrate
+from weft.engine.migrate import Moved, migrate
 from weft.engine.ship import Shipment
 from weft.engine.step import Arrivals, step
 from weft.errors import StateError
@@ -79,13 +79,14 @@ class Worker:
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
         self.job, self.store, self.task, self.batch, self.plan, self.now = job, store, task, batch, plan, now
-        self.migrated = ""
+        self.migrated, self.moved = "", Moved()
 
     def run(self, shipments: Iterable[Shipment]) -> Iterator[Pairs]:
         """Yield the pairs of the batch; the state after it is saved before the first one."""
         started = self.now()
         plan = self.plan or plan_of(self.job, self.store, self.batch)
         state, previous = self._load(plan)
+        loaded = self.now()
         arrivals = collect_arrivals(self.job, shipments, state.clock)
         done = step(self.job.spec, self.job.index, state, arrivals, task=self.task)
         stats = done.stats
@@ -101,8 +102,9 @@ class Worker:
             count += len(pairs)
             yield pairs
         if self.store is not None:
-            seconds = {"state": saved - started, "pairs": self.now() - saved}
-            metrics = {"pairs": count, "seconds": seconds, "migrated": self.migrated, **done.stats.to_json()}
+            seconds = {"load": loaded - started, "state": saved - started, "pairs": self.now() - saved}
+            moved = {"migrated": self.migrated, "gained": self.moved.gained, "lost": self.moved.lost}
+            metrics = {"pairs": count, "seconds": seconds, **moved, **done.stats.to_json()}
             self.store.write_metrics(self.task, self.batch, metrics)
 
     def _load(self, plan: Plan) -> tuple[TaskState, Manifest | None]:
@@ -120,7 +122,8 @@ class Worker:
         if first.index != self.job.index:  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
         states = [store.load(self._manifest(store, task, before), self.job.payload) for task in range(old.tasks)]
-        return migrate(self.job.spec, self.job.index, self.task, plan, states), own
+        state, self.moved = migrate(self.job.spec, self.job.index, self.task, plan, states)
+        return state, own
 
     def _manifest(self, store: StateStore, task: int, batch: int) -> Manifest:
         found = store.manifest(task, batch)
