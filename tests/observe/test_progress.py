@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 
-from weft.observe import BatchMetrics, BatchReport, Summary
+from weft.observe import BatchMetrics, BatchReport, Migration, Summary
 
 
 def metrics(batch: int, migrated: str = "") -> BatchMetrics:
     one = {
         "pairs": 5, "arrived": {"left": 6, "right": 4}, "held": {"left": 30, "right": 10}, "late": {"left": 1, "right": 0},
-        "migrated": migrated, "seconds": {"state": 0.1, "pairs": 0.2},
+        "migrated": migrated, "gained": 3, "reason": "samples", "seconds": {"load": 0.05, "state": 0.1, "pairs": 0.2},
     }  # fmt: skip
     other = {**one, "held": {"left": 5, "right": 5}}
     return BatchMetrics.of_tasks(batch, [one, other])
@@ -35,5 +35,5 @@ def test_a_summary_adds_batches_up() -> None:
     summary.add(BatchReport.of(0, 1.0, 20, metrics(0), None))
     summary.add(BatchReport.of(1, 3.0, 20, metrics(1, "matrix x 2 -> range x 2"), None))
     assert (summary.batches, summary.pairs, summary.rate, summary.slowest) == (2, 20, 10.0, 3.0)
-    assert summary.migrations == [(1, "matrix x 2 -> range x 2")]
-    assert summary.to_dict()["migrations"][0]["batch"] == 1
+    assert summary.migrations == [(1, Migration("matrix x 2 -> range x 2", "samples", 6, 0.05))]
+    assert summary.to_dict()["migrations"][0]["rows"] == 6

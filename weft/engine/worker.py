@@ -103,7 +103,8 @@ class Worker:
             yield pairs
         if self.store is not None:
             seconds = {"load": loaded - started, "state": saved - started, "pairs": self.now() - saved}
-            moved = {"migrated": self.migrated, "gained": self.moved.gained, "lost": self.moved.lost}
+            reason = self.store.reason(self.batch) if self.migrated else ""
+            moved = {"migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost}
             metrics = {"pairs": count, "seconds": seconds, **moved, **done.stats.to_json()}
             self.store.write_metrics(self.task, self.batch, metrics)
 

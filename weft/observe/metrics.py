@@ -13,7 +13,37 @@ from weft.state import Folder
 from weft.state.documents import read_document
 from weft.types import SIDES, Side
 
-__all__ = ["BatchMetrics", "disk_use", "imbalance", "read_batch"]
+__all__ = ["BatchMetrics", "Migration", "disk_use", "imbalance", "read_batch"]
+
+
+@dataclass(frozen=True)
+class Migration:
+    """A change of plan: from what to what, why, how many rows changed their task, and how long the slowest task took."""
+
+    change: str
+    reason: str = ""
+    rows: int = 0
+    seconds: float = 0.0
+
+    def __str__(self) -> str:
+        """Say it in a line."""
+        return f"{self.change}, {self.rows:,} rows moved in {self.seconds:.2f} s" + (
+            f" ({self.reason})" if self.reason else ""
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the event as JSON data."""
+        return {"change": self.change, "reason": self.reason, "rows": self.rows, "seconds": round(self.seconds, 3)}
+
+    @classmethod
+    def of_tasks(cls, found: Sequence[dict[str, Any]]) -> Migration | None:
+        """Add up what the tasks of a batch report; None when the plan did not change."""
+        change = next((one["migrated"] for one in found if one.get("migrated")), "")
+        if not change:
+            return None
+        reason = next((one["reason"] for one in found if one.get("reason")), "")
+        rows = sum(int(one.get("gained", 0)) for one in found)
+        return cls(str(change), str(reason), rows, max(float(one["seconds"].get("load", 0.0)) for one in found))
 
 
 @dataclass(frozen=True)
@@ -27,7 +57,7 @@ class BatchMetrics:
     late: dict[Side, int]
     pairs: int
     imbalance: float
-    migrated: str
+    migration: Migration | None
     seconds: dict[str, float]
 
     @classmethod
@@ -39,11 +69,10 @@ class BatchMetrics:
         }
         held = [sum(one["held"].values()) for one in found]
         arrived = [sum(one["arrived"].values()) for one in found]
-        migrated = next((one["migrated"] for one in found if one.get("migrated")), "")
         slowest = {part: max(float(one["seconds"].get(part, 0.0)) for one in found) for part in ("state", "pairs")}
         return cls(
             batch, len(found), total["arrived"], total["held"], total["late"], sum(int(one["pairs"]) for one in found),
-            imbalance(held if any(held) else arrived), str(migrated), slowest,
+            imbalance(held if any(held) else arrived), Migration.of_tasks(found), slowest,
         )  # fmt: skip
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from weft.observe.metrics import BatchMetrics
+from weft.observe.metrics import BatchMetrics, Migration
 from weft.types import SIDES, Side
 
 __all__ = ["BatchReport", "Summary"]
@@ -28,7 +28,7 @@ class BatchReport:
     late: dict[Side, int]
     imbalance: float
     tasks: int
-    migrated: str = ""
+    migration: Migration | None = None
 
     @classmethod
     def of(cls, batch: int, seconds: float, read: int, metrics: BatchMetrics | None, pairs: int | None) -> BatchReport:
@@ -38,7 +38,7 @@ class BatchReport:
             return cls(batch, seconds, read, none, pairs, none, none, 1.0, 0)
         return cls(
             batch, seconds, read, metrics.arrived, metrics.pairs if pairs is None else pairs, metrics.held, metrics.late,
-            metrics.imbalance, metrics.tasks, metrics.migrated,
+            metrics.imbalance, metrics.tasks, metrics.migration,
         )  # fmt: skip
 
     @property
@@ -58,7 +58,7 @@ class BatchReport:
             "rows_right": self.rows["right"], "pairs": self.pairs, "rows_per_s": round(self.rate, 1),
             "state_rows": self.state_rows, "state_left": self.held["left"], "state_right": self.held["right"],
             "late_left": self.late["left"], "late_right": self.late["right"], "imbalance": round(self.imbalance, 3),
-            "tasks": self.tasks, "migrated": self.migrated,
+            "tasks": self.tasks, "migration": None if self.migration is None else self.migration.to_json(),
         }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ class Summary:
     rows: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
     late: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
     state_rows: int = 0
-    migrations: list[tuple[int, str]] = field(default_factory=list)
+    migrations: list[tuple[int, Migration]] = field(default_factory=list)
     slowest: float = 0.0
     state_files: int = 0
     state_bytes: int = 0
@@ -89,8 +89,8 @@ class Summary:
             self.late[side] += report.late[side]
         self.state_rows = report.state_rows
         self.slowest = max(self.slowest, report.seconds)
-        if report.migrated:
-            self.migrations.append((report.batch, report.migrated))
+        if report.migration is not None:
+            self.migrations.append((report.batch, report.migration))
 
     @property
     def rate(self) -> float:
@@ -104,5 +104,5 @@ class Summary:
             "rows_left": self.rows["left"], "rows_right": self.rows["right"], "pairs": self.pairs,
             "late_left": self.late["left"], "late_right": self.late["right"], "rows_per_s": round(self.rate, 1),
             "state_rows": self.state_rows, "state_files": self.state_files, "state_bytes": self.state_bytes,
-            "migrations": [{"batch": batch, "change": change} for batch, change in self.migrations],
+            "migrations": [{"batch": batch, **event.to_json()} for batch, event in self.migrations],
         }  # fmt: skip

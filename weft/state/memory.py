@@ -14,6 +14,9 @@ from weft.types import Side
 
 __all__ = ["MemoryStore"]
 
+_KEPT = 1000
+"""Batches whose plans and metrics can still be looked at."""
+
 
 class MemoryStore(StateStore):
     """Keeps plans, states and metrics of the last batches in memory."""
@@ -30,8 +33,12 @@ class MemoryStore(StateStore):
     def read_plan(self, batch: int) -> Plan:
         return self.plans[batch][0]
 
+    def reason(self, batch: int) -> str:
+        return self.plans[batch][1]
+
     def write_plan(self, batch: int, plan: Plan, reason: str) -> None:
         self.plans[batch] = (plan, reason)
+        self.plans.pop(batch - _KEPT, None)
 
     def manifest(self, task: int, batch: int) -> Manifest | None:
         return self.states[task, batch][0] if (task, batch) in self.states else None
@@ -56,6 +63,7 @@ class MemoryStore(StateStore):
 
     def write_metrics(self, task: int, batch: int, metrics: dict[str, Any]) -> None:
         self.metrics[task, batch] = metrics
+        self.metrics.pop((task, batch - _KEPT), None)
 
     def read_metrics(self, task: int, batch: int) -> dict[str, Any] | None:
         return self.metrics.get((task, batch))

@@ -143,6 +143,10 @@ class StateStore:
         except (KeyError, TypeError, AttributeError):
             raise StateError.torn(f"{folder}/{name}", "it is not a plan") from None
 
+    def reason(self, batch: int) -> str:
+        """Return why the plan of a batch is not that of the batch before ("" if it is)."""
+        return str(read_document(self.folder / "plans", f"{batch}.json").get("reason", ""))
+
     def write_plan(self, batch: int, plan: Plan, reason: str) -> None:
         """Pin the plan of a batch."""
         body = {"batch": batch, "plan": plan.to_json(), "reason": reason}
