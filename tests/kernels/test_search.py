@@ -64,8 +64,8 @@ def test_search_and_emission_in_one(keys: list[int], probes: list[tuple[int, int
     wanted = [(int(rows[i]), int(row[k])) for i, s, e in expected(stored, lo, hi) for k in range(s, e)]
     for emit in (
         near.emit_dense,
-        lambda keys, row, *rest: near.emit_sparse(keys, row, fences, False, *rest),
-        lambda keys, row, *rest: near.emit_sparse(keys, row, fences, True, *rest),
+        lambda keys, row, *rest: near.emit_sparse(keys, row, fences.fences, fences.fences, False, *rest),
+        lambda keys, row, *rest: near.emit_sparse(keys, row, fences.fences, fences.posts, True, *rest),
     ):
         found, state = [], np.array([0, -1, 0])
         while state[0] < len(lo):

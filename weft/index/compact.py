@@ -51,7 +51,9 @@ def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before:
     if not len(merged.row):
         return None
     newest, span = max(each.run.newest for each in held), max(each.run.span for each in held)
-    return Held(Run(_coalesced(parts), merged.row, newest, span), layout, merged.keys)
+    made = Held(Run(_coalesced(parts), merged.row, newest, span), layout, merged.keys)
+    made.inherit_counts(held, shift)
+    return made
 
 
 def _without_expired(

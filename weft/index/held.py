@@ -5,6 +5,7 @@ All of it derives from the run and none of it is saved.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -69,6 +70,16 @@ class Held:
                 next_word += len(part)
             self._counts[column] = None if next_word is None else low
         return self._counts[column]
+
+    def inherit_counts(self, merged: Sequence[Held], rows: int) -> None:
+        """Learn from the runs that were merged into this one, oldest first, which columns count; `rows` were left."""
+        first = merged[0]
+        for column, base in first._counts.items():
+            bases = [each._counts.get(column) for each in merged]
+            ends = [None if b is None else b + each.run.rows for b, each in zip(bases, merged, strict=True)]
+            if base is not None and bases[1:] == ends[:-1] and ends[-1] is not None:
+                self._counts[column] = ends[-1] - rows  # the oldest rows went first
+                self._zones[column] = (ends[-1] - rows, ends[-1] - 1)
 
     @cached_property
     def leading(self) -> Words:

@@ -48,8 +48,14 @@ def _line(held: Held, plan: Plan, span: Span) -> _Line | None:
     if base is None or line is None:
         return None
     first, step = line
-    least = max(-_FAR, -_FAR if span.least is None else first + span.least - base)
-    return _Line(step, least, min(_FAR, _FAR if span.most is None else first + span.most - base))
+    least = -_FAR if span.least is None else first + span.least - base
+    most = _FAR if span.most is None else first + span.most - base
+    return _Line(step, _clip(least), _clip(most))
+
+
+def _clip(bound: int) -> int:
+    """Bring a bound on the difference of row numbers into a word; there it is far from all of them."""
+    return max(-_FAR, min(_FAR, bound))
 
 
 def _counted(held: Held, plan: Plan, span: Span) -> Keep | None:

@@ -285,10 +285,9 @@ class Plan:
 def _shifted(words: Words, span: Span, first: int, last: int) -> tuple[Words, Words] | None:
     """Return both ends of a span of words within `[first, last]`; None when one of them would leave the domain."""
     least, most = span.least, span.most
-    if (least is not None and not WORD_MIN <= first + least <= last + least <= WORD_MAX) or (
-        most is not None and not WORD_MIN <= first + most <= last + most <= WORD_MAX
-    ):
-        return None
+    for by in (least, most):
+        if by is not None and not (WORD_MIN <= by <= WORD_MAX and WORD_MIN <= first + by <= last + by <= WORD_MAX):
+            return None
     lo = np.full(len(words), WORD_MIN) if least is None else words + least
     return lo, np.full(len(words), WORD_MAX) if most is None else words + most
 

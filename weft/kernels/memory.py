@@ -21,6 +21,7 @@ LINE = 64
 
 _TRIM, _MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)
 _KEEP = 1 << 30
+_SMALL = 1 << 12
 
 T = TypeVar("T", bound=np.generic)
 
@@ -36,7 +37,12 @@ def keep_pages() -> bool:
 
 
 def aligned(count: int, kind: type[T]) -> NDArray[T]:
-    """Return an uninitialised array that begins at a cache line, so that a node of eight keys is one line."""
+    """Return an uninitialised array that begins at a cache line, so that a node of eight keys is one line.
+
+    Small ones are in the cache anyway and begin where they begin.
+    """
+    if count < _SMALL:
+        return np.empty(count, kind)
     size = np.dtype(kind).itemsize
     room = np.empty(count + LINE // size, kind)
     first = -room.ctypes.data % LINE // size

@@ -80,13 +80,11 @@ def emit_dense(
 
 @kernel
 def emit_sparse(  # noqa: PLR0915 - three stages of one loop: a call between them costs more than the work
-    keys: Words, row: Rows, fences: Fences, far: bool, rows: Rows, lo: Words, hi: Words, state: Rows,
+    keys: Words, row: Rows, low_level: Words, top: Words, far: bool, rows: Rows, lo: Words, hi: Words, state: Rows,
     out_probe: Rows, out_stored: Rows,
 ) -> int:  # fmt: skip
-    """Look up each probe's node: walk the posts (`far`) or the fences, `2 * _AHEAD` probes ahead; then go down."""
+    """Look up each probe's node: walk the top level, some probes ahead; if it is not the low one (`far`), go down."""
     m, room = len(lo), len(out_probe)
-    top = fences.posts if far else fences.fences
-    low_level = fences.fences
     node, few = np.uint64(NODE), np.uint64(_FEW)
     safe_top = np.uint64(max(len(top) - NODE, 0))
     safe_fence, safe, full = len(low_level) - NODE, len(keys) - NODE - _FEW, room - _FEW
@@ -176,4 +174,5 @@ def emit_near(
     if len(keys) <= _DENSE * len(lo):
         return emit_dense(keys, row, rows, lo, hi, state, out_probe, out_stored)
     far = len(fences.fences) >= _FAR * len(lo)
-    return emit_sparse(keys, row, fences, far, rows, lo, hi, state, out_probe, out_stored)
+    top = fences.posts if far else fences.fences
+    return emit_sparse(keys, row, fences.fences, top, far, rows, lo, hi, state, out_probe, out_stored)
