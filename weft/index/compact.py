@@ -41,9 +41,10 @@ def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before:
     """Merge runs, oldest first, without the rows that have expired; None when nothing is left."""
     parts: list[Block] = []
     pieces: list[Sorted] = []
-    shift = 0
+    shift, in_turn = 0, True
     for number, each in enumerate(held):
         run, keys, dead = _without_expired(each, expiry, before, behind=number > 0)
+        in_turn &= run is each.run
         pieces.append(Sorted(keys, run.row, shift - dead))
         parts += _tail(run.parts, dead)
         shift += run.rows - dead
@@ -52,7 +53,8 @@ def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before:
         return None
     newest, span = max(each.run.newest for each in held), max(each.run.span for each in held)
     made = Held(Run(_coalesced(parts), merged.row, newest, span), layout, merged.keys)
-    made.inherit_counts(held, shift)
+    if in_turn:
+        made.inherit(held)
     return made
 
 

@@ -71,15 +71,20 @@ class Held:
             self._counts[column] = None if next_word is None else low
         return self._counts[column]
 
-    def inherit_counts(self, merged: Sequence[Held], rows: int) -> None:
-        """Learn from the runs that were merged into this one, oldest first, which columns count; `rows` were left."""
-        first = merged[0]
-        for column, base in first._counts.items():
+    def inherit(self, merged: Sequence[Held]) -> None:
+        """Learn what is known of the runs that were merged into this one, oldest first; only oldest rows may be gone."""
+        rows, before = self.run.rows, sum(each.run.rows for each in merged)
+        for column, base in merged[0]._counts.items():
             bases = [each._counts.get(column) for each in merged]
             ends = [None if b is None else b + each.run.rows for b, each in zip(bases, merged, strict=True)]
             if base is not None and bases[1:] == ends[:-1] and ends[-1] is not None:
-                self._counts[column] = ends[-1] - rows  # the oldest rows went first
+                self._counts[column] = ends[-1] - rows
                 self._zones[column] = (ends[-1] - rows, ends[-1] - 1)
+        if rows == before:
+            for column in merged[0]._zones:
+                zones = [each._zones[column] for each in merged if column in each._zones]
+                if len(zones) == len(merged):
+                    self._zones[column] = (min(low for low, _ in zones), max(high for _, high in zones))
 
     @cached_property
     def leading(self) -> Words:

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from weft.index.held import Held
-from weft.index.plan import Plan, Remaining, Span, count_window
+from weft.index.plan import Plan, Remaining
+from weft.index.spans import Span, count_window
 from weft.kernels.keep import keep_counted, keep_either, keep_last, keep_ranged
 from weft.spec.terms import Op, Term
 from weft.types import Rows

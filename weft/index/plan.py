@@ -7,7 +7,6 @@ candidate when not. A count window is two spans of which one must hold; mostly t
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
@@ -17,23 +16,14 @@ import numpy as np
 from weft.index.held import Held
 from weft.index.layout import Layout
 from weft.index.protocol import Probe
+from weft.index.spans import Shape, Span, shape_of
 from weft.kernels.bounds import float_range, narrow
 from weft.kernels.emit import Checks
 from weft.kernels.sort import order_of, remembered
 from weft.spec.terms import Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Bools, Rows, Words
 
-__all__ = ["Plan", "Ranges", "Remaining", "Scratch", "Span", "count_window"]
-
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    """`p + least <= s <= p + most` for probe column `left` and stored column `right`; None is open."""
-
-    left: int
-    right: int
-    least: int | None
-    most: int | None
+__all__ = ["Plan", "Ranges", "Remaining", "Scratch"]
 
 
 class Scratch(NamedTuple):
@@ -52,37 +42,6 @@ class Ranges:
     equal: Words
     lo: Words
     hi: Words
-
-
-def span_of(term: Term) -> Span | None:
-    """Return the term as a span, None if it is not one."""
-    if term.op is Op.BAND:
-        least, most = _whole(-term.hi, upward=True), _whole(-term.lo, upward=False)
-    elif term.op in _SHIFTS:
-        least, most = _SHIFTS[term.op]
-    else:
-        return None
-    return Span(term.left, term.right, least, most)
-
-
-_SHIFTS: dict[Op, tuple[int | None, int | None]] = {
-    Op.LT: (1, None), Op.LE: (0, None), Op.GT: (None, -1), Op.GE: (None, 0), Op.EQ: (0, 0),
-}  # fmt: skip
-
-
-def _whole(bound: float, upward: bool) -> int | None:
-    """Round a bound inward; None when it is infinitely far out, a number beyond all words when infinitely far in."""
-    if isinstance(bound, int):
-        return bound
-    if math.isinf(bound):
-        return None if (bound < 0) == upward else (1 if bound > 0 else -1) << 66
-    return math.ceil(bound) if upward else math.floor(bound)
-
-
-def count_window(term: Term) -> tuple[Span, Span]:
-    """Return a count window as its two cases: the stored row came first, or the probe did."""
-    n = int(term.hi)
-    return Span(term.left + 1, term.right, -n, -1), Span(term.left, term.right + 1, 1, n)
 
 
 @dataclass(frozen=True)
@@ -122,48 +81,26 @@ class Plan:
         return np.empty(room, np.int32), np.empty(room, np.int32)
 
     @cached_property
-    def spans(self) -> list[Span]:
-        """Return every term that is a span."""
-        return [span for span in map(span_of, self.probe.terms) if span is not None]
+    def shape(self) -> Shape:
+        """Return what follows from the terms alone."""
+        return shape_of(self.probe.terms, self.probe.access, self.layout)
 
-    @cached_property
-    def odd(self) -> list[Term]:
-        """Return the terms that no range can decide."""
-        return [term for term in self.probe.terms if term.op in (Op.NE, Op.FBAND)]
-
-    @cached_property
-    def searched(self) -> list[Span]:
-        """Return the spans over the sorted range column, which the search decides."""
-        return [span for span in self.spans if span.right == self.layout.key]
-
-    @cached_property
+    @property
     def bounded(self) -> bool:
         """Tell whether the ranges have two ends: then they are mostly short."""
-        return self.layout.key is None or any(s.least is not None and s.most is not None for s in self.searched)
-
-    @cached_property
-    def remaining(self) -> list[Span]:
-        """Return the spans that neither the search nor the equality decides."""
-        equal = self.probe.access.equal
-        same = None if equal is None or self.layout.equal is None else Span(equal[0], equal[1], 0, 0)
-        return [span for span in self.spans if span.right != self.layout.key and span != same]
-
-    @cached_property
-    def counted(self) -> list[tuple[Term, tuple[Span, Span]]]:
-        """Return the count windows, each with its two cases."""
-        return [(term, count_window(term)) for term in self.probe.terms if term.op is Op.LAST]
+        return self.shape.bounded
 
     def checks(self, held: Held) -> Remaining | None:
         """Return what to check per candidate of this run; None when no row of it can match."""
         spans: list[Span] = []
-        odd = list(self.odd)
-        for span in self.remaining:
+        odd = list(self.shape.odd)
+        for span in self.shape.remaining:
             verdict = self._verdict(span, held)
             if verdict is False:
                 return None
             if verdict is None:
                 spans.append(span)
-        for term, cases in self.counted:
+        for term, cases in self.shape.counted:
             verdicts = [self._verdict(span, held) for span in cases]
             if True in verdicts:
                 continue
@@ -234,16 +171,16 @@ class Plan:
         if plain is not None:
             return plain
         lo, hi, alive = self._open()
-        for searched in self.searched:
+        for searched in self.shape.searched:
             self._narrow(searched, lo, hi, alive)
-        loose = len(self.searched) > 1
-        for term in self.odd:
+        loose = len(self.shape.searched) > 1
+        for term in self.shape.odd:
             if term.op is Op.FBAND and term.right == self.layout.key:
                 least, most, number = float_range(words[term.left], term.lo, term.hi)
                 lo, hi, alive, loose = np.maximum(lo, least), np.minimum(hi, most), alive & number, True
         if self.layout.until is not None:
             # The interval is the stored side's: it began at most `span` before it ended, so not long before x.
-            for until in self.spans:
+            for until in self.shape.spans:
                 if until.right == self.layout.until and until.least is not None:
                     narrow(words[until.left], until.least - span, True, lo, alive)
             loose = True
@@ -268,16 +205,16 @@ class Plan:
     def _plain_range(self) -> Ranges | None:
         """Return the ranges when they are one span over sorted words, or one equality, and no end leaves the domain."""
         access = self.probe.access
-        odd = any(term.op is Op.FBAND and term.right == self.layout.key for term in self.odd)
+        odd = any(term.op is Op.FBAND and term.right == self.layout.key for term in self.shape.odd)
         if odd or self.layout.until is not None or not self._sorts_by:
             return None
         order = remembered(self.probe.block.words, self._sorts_by)
         if self.layout.key is None:
             equal = order.keys[0]
             return Ranges(order.rows, equal, equal, equal)
-        if len(self.searched) != 1 or access.within is None or self.searched[0].left != access.within.left:
+        if len(self.shape.searched) != 1 or access.within is None or self.shape.searched[0].left != access.within.left:
             return None
-        span = self.searched[0]
+        span = self.shape.searched[0]
         ends = _shifted(order.keys[-1], span, *self.probe.block.limits[span.left])
         return None if ends is None else Ranges(order.rows, order.keys[0], *ends)
 

@@ -45,5 +45,5 @@ def aligned(count: int, kind: type[T]) -> NDArray[T]:
         return np.empty(count, kind)
     size = np.dtype(kind).itemsize
     room = np.empty(count + LINE // size, kind)
-    first = -room.ctypes.data % LINE // size
+    first = -room.__array_interface__["data"][0] % LINE // size
     return room[first : first + count]
