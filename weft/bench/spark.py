@@ -28,7 +28,7 @@ WARM = 2
 
 
 def run(
-    rows: Sequence[int] = (1_000_000, 4_000_000), window: int = 1 << 20, batches: int = 5, native_rows: int = 100_000,
+    rows: Sequence[int] = (1_000_000, 4_000_000), window: int = 1 << 20, batches: int = 5, native_rows: int = 1_000_000,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Measure every size; each entry has rows per second of all sides in one run and their ratios."""
@@ -84,7 +84,7 @@ def _size(spark: Any, folder: Path, rows: int, window: int, batches: int, say: C
 def _native(spark: Any, folder: Path, rows: int, batches: int) -> dict[str, Any]:
     """Compare at a size that Spark's join can finish: the window holds the rows of two batches."""
     warm = 2 + WARM
-    load = _write(folder, rows, rows, warm + batches)
+    load = _write(folder, rows, rows, warm + min(batches, 2))  # half a minute each
     measured = {kind: rows / _seconds(_times(spark, kind, load, folder), warm) for kind in ("weft", "native")}
     shutil.rmtree(folder, ignore_errors=True)
     return {

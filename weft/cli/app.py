@@ -211,7 +211,7 @@ def bench_spark(
     rows: Annotated[str, typer.Option(help="Rows per batch, both sides together.")] = "1000000,4000000",
     window: Annotated[int, typer.Option(help="Window in rows per side.")] = 1 << 20,
     batches: Annotated[int, typer.Option(min=1, help="Measured batches, after the window is full.")] = 5,
-    native_rows: Annotated[int, typer.Option(help="Rows per batch for Spark's own join; 0 leaves it out.")] = 100_000,
+    native_rows: Annotated[int, typer.Option(help="Rows per batch for Spark's own join; 0 leaves it out.")] = 1_000_000,
     as_json: AsJson = False,
 ) -> int:
     """Band join of two Parquet streams beside a pass-through and beside Spark's own join on buckets: rows per second."""
