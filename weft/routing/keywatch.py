@@ -25,7 +25,10 @@ from weft.types import SIDES, WORD_MIN, Side, Words, other
 __all__ = ["SUBWINDOWS", "kept_counts", "phi_counts", "watch_keys"]
 
 SUBWINDOWS = 4
-"""Length of the vector of sub-windows: what is counted as kept may be out of the window by a quarter of it."""
+"""Sub-windows of a window: what is counted as kept may be out of the window by a quarter of it."""
+
+LONGEST = 2 * SUBWINDOWS
+"""Most elements of the vector; there are more than `SUBWINDOWS` where the other side lags."""
 
 SubWindow = tuple[int, KeyCounts]
 
@@ -48,10 +51,10 @@ def watch_keys(spec: JoinSpec, view: TaskView, before: Notes, *, bound: int, hal
             gone = _gone_before(spec, side, newest)
             if follows:
                 old = [(int(upto), KeyCounts.of_json(counts)) for upto, counts in before["kept"].get(side, [])]
-                fresh = [(_upto(spec, side, view.stored[side]), count(side, view.stored[side]))]
-                windows = _joined([one for one in old if one[0] >= gone] + [one for one in fresh if one[1].total])
+                windows = _joined(spec, side, old + _cut(spec, side, view.stored[side], count))
             else:
-                windows = _recounted(spec, side, plan, view.held(side)[0], gone)
+                windows = _joined(spec, side, _cut(spec, side, view.held(side)[0], count))
+            windows = [one for one in windows if one[0] >= gone]
             kept[side] = [[upto, counts.bounded(bound).to_json()] for upto, counts in windows]
             arrived = count(other(side), view.probed[other(side)])
             if follows and halve and side in before["phi"]:
@@ -111,39 +114,45 @@ def _gone_before(spec: JoinSpec, side: Side, newest: dict[Side, int]) -> int:
     return slower - window.delay - (window.before if side == "right" else window.after)
 
 
-def _upto(spec: JoinSpec, side: Side, words: Words) -> int:
-    column = spec.expiry(side)
-    return 0 if column is None or not words.shape[1] else int(words[column].max())
+def _width(spec: JoinSpec, side: Side) -> int:
+    """Return how much time, or how many rows, a sub-window of a side spans."""
+    window = spec.window
+    if isinstance(window, Last):
+        return -(-window.n // SUBWINDOWS)
+    if isinstance(window, Tumbling):
+        return int(window.size)
+    if isinstance(window, Within):
+        span = (window.before if side == "right" else window.after) + (window.delay or 0)
+        return max(1, -(-int(span) // SUBWINDOWS))
+    return 1  # groups of rows are numbered one by one
 
 
-def _joined(windows: list[SubWindow]) -> list[SubWindow]:
-    """Join neighbours, those that span least, until the vector has its size."""
-    windows = sorted(windows, key=lambda window: window[0])
-    while len(windows) > SUBWINDOWS or (len(windows) > 1 and windows[0][0] == windows[-1][0]):
-        ends = [upto for upto, _ in windows]
-        spans = [ends[at + 1] - (ends[at - 1] if at else ends[0]) for at in range(len(ends) - 1)]
-        at = spans.index(min(spans))
-        windows[at : at + 2] = [(ends[at + 1], windows[at][1] + windows[at + 1][1])]
-    return windows
-
-
-def _recounted(spec: JoinSpec, side: Side, plan: FastJoinPlan, words: Words, gone: int) -> list[SubWindow]:
-    """Count everything held, cut into sub-windows of equal span."""
+def _cut(spec: JoinSpec, side: Side, words: Words, count: Callable[[Side, Words], KeyCounts]) -> list[SubWindow]:
+    """Count rows by sub-window; a batch that lies within one is counted as it is."""
     column = spec.expiry(side)
     if not words.shape[1]:
         return []
     if column is None:
-        return [(0, KeyCounts.of(plan.key(side, words)))]
-    words = words[:, words[column] >= gone]
-    if not words.shape[1]:
-        return []
-    least, most = int(words[column].min()), int(words[column].max())
-    width = max(1, -(-(most - least + 1) // SUBWINDOWS))
-    cuts = [least + width * number for number in range(1, SUBWINDOWS) if least + width * number <= most]
-    piece = np.searchsorted(np.array(cuts, np.int64), words[column], side="right")
-    found = []
-    for number in range(SUBWINDOWS):
-        part = words[:, piece == number]
-        if part.shape[1]:
-            found.append((_upto(spec, side, part), KeyCounts.of(plan.key(side, part))))
-    return found
+        return [(0, count(side, words))]
+    piece = words[column] // _width(spec, side)
+    numbers = np.unique(piece)
+    if len(numbers) == 1:
+        return [(int(words[column].max()), count(side, words))]
+    if len(numbers) > LONGEST:  # a long backlog at once: the oldest pieces are one
+        piece = np.maximum(piece, numbers[-LONGEST])
+    parts = (words[:, piece == number] for number in numbers[-LONGEST:])
+    return [(int(part[column].max()), count(side, part)) for part in parts]
+
+
+def _joined(spec: JoinSpec, side: Side, windows: list[SubWindow]) -> list[SubWindow]:
+    """Make one of what lies in the same sub-window, and of the oldest ones when the other side lags far behind."""
+    width = _width(spec, side)
+    made: list[SubWindow] = []
+    for upto, counts in sorted(windows, key=lambda window: window[0]):
+        if made and (made[-1][0] == upto or made[-1][0] // width == upto // width):
+            made[-1] = (upto, made[-1][1] + counts)
+        else:
+            made.append((upto, counts))
+    while len(made) > LONGEST:
+        made[:2] = [(made[1][0], made[0][1] + made[1][1])]
+    return made
