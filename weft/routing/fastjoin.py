@@ -29,14 +29,15 @@ from weft.routing.monitor import Limits, Verdict, judge, load_table
 from weft.routing.plan import Plan
 from weft.routing.safit import sa_fit
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
-from weft.spec import JoinSpec
+from weft.spec import JoinSpec, Op
 
 __all__ = ["FastJoin"]
 
 Select = Literal["greedyfit", "safit"]
 Phi = Literal["halved", "arrivals"]
+Load = Literal["product", "work"]
 
-REST = 16
+REST = 8
 """A monitor rests at most so many batches."""
 
 
@@ -47,12 +48,13 @@ class FastJoin(Scheme):
     The paper's: `threshold` is its Θ, `select` its GreedyFit or SAFit, `least_benefit` its theta_gap, `phi` what stands for
     the queue length: arrivals halved with every batch, or those of the last batch alone.
 
-    Ours: `biclique=False` lets every task keep both sides, so that a tuple of a key that is not split visits one task, as
-    under a plain hash; `split_hot` splits a key that no migration can help; `rounds` is the number of migrations that may
-    go into one plan change (default: one per task); `gain` is the share by which a change must better LI or the greatest
-    load; `noise` the standard deviations of the arrivals by which LI must exceed the threshold; `enough` the arrivals per
-    task from which statistics mean something; `keys` the number of keys a task notes (exactly below, heavy hitters
-    beyond); `table` the most entries of a routing table.
+    Ours: `load="work"` counts arrivals and pairs instead of the paper's product; `biclique=False` lets every task keep both
+    sides, so that a tuple of a key that is not split visits one task, as under a plain hash; `split_hot` splits a key that
+    no migration can help; `rounds` is the number of migrations that may go into one plan change (default: one per task);
+    `gain` is the share by which a change must better LI or the greatest load; `noise` the standard deviations of the
+    arrivals by which LI must exceed the threshold; `enough` the arrivals per task from which statistics mean something;
+    `keys` the number of keys a task notes (exactly below, heavy hitters beyond); `table` the most entries of a routing
+    table.
     """
 
     name: ClassVar[str] = "fastjoin"
@@ -61,19 +63,22 @@ class FastJoin(Scheme):
     select: Select = "greedyfit"
     least_benefit: float = 0.0
     phi: Phi = "halved"
+    load: Load = "product"
     split_hot: bool = False
     biclique: bool = True
     rounds: int | None = None
     gain: float = 0.1
-    noise: float = 1.0
+    noise: float = 2.0
     enough: float = 16.0
     keys: int = 256
     table: int = 4096
 
     def __post_init__(self) -> None:
-        for option, value, most in (("select", self.select, get_args(Select)), ("phi", self.phi, get_args(Phi))):
-            if value not in most:
-                raise SpecError.of(f"{option}={value!r}.", f"Known: {', '.join(most)}.", f"use {option}={most[0]!r}.")
+        for option, value, known in (
+            ("select", self.select, get_args(Select)), ("phi", self.phi, get_args(Phi)), ("load", self.load, get_args(Load)),
+        ):  # fmt: skip
+            if value not in known:
+                raise SpecError.of(f"{option}={value!r}.", f"Known: {', '.join(known)}.", f"use {option}={known[0]!r}.")
         if not self.threshold >= 1:
             raise SpecError.of(
                 f"threshold={self.threshold!r}.",
@@ -107,7 +112,7 @@ class FastJoin(Scheme):
         for group in range(plan.groups):  # two monitors, one per group (003-04)
             if plan.age < memory[group][0]:
                 continue
-            table = load_table(plan, group, stats)
+            table = load_table(plan, group, stats, _pair_share(spec) if self.load == "work" else None)
             if table.phi.sum() < self.enough * table.phi.shape[1]:
                 continue
             verdicts[group] = judge(plan, group, table, self._limits(plan))
@@ -150,6 +155,12 @@ class FastJoin(Scheme):
         return tuple(sorted(kept))
 
 
+def _pair_share(spec: JoinSpec) -> float:
+    """Guess which part of the pairs of equal keys meets the other conditions: each inequality keeps half of them."""
+    times = (spec.left.time, spec.left.seq)
+    return float(0.5 ** sum(term.op is not Op.EQ and term.left not in times for term in spec.terms))
+
+
 def _shape(plan: FastJoinPlan) -> tuple[object, ...]:
     return plan.left, plan.right, plan.shared
 
@@ -162,10 +173,11 @@ def _fresh(plan: FastJoinPlan, stats: list[TaskStats]) -> bool:
 
 def _remember(memory: Memory, age: int, verdict: Verdict) -> Memory:
     """Back off: behind an action that soon has to be followed by another, and when nothing useful can be done (003-13)."""
-    _, streak, failures, acted = memory
+    ready, streak, failures, acted = memory
     if verdict.useful:
-        streak = min(streak + 1, 8) if streak and age - acted <= 4 << streak else 1
-        return age + min(REST, 1 << (streak - 1)), streak, 0, age
+        at_once = streak and age <= ready + 1  # as soon as it was allowed to: what it did before has not lasted
+        streak = min(streak + 1, 8) if at_once else max(streak - 1, 1)
+        return age + 1 + min(REST, 1 << (streak - 1)), streak, 0, age
     if verdict.exceeded:
         return age + min(REST, 1 << min(failures, 8)), streak, failures + 1, acted
     return age, streak, 0, acted

@@ -1,8 +1,11 @@
-"""FastJoin's load model: what a task has to do, how far apart tasks are, what moving a key is worth (003-05 to 003-09).
+"""Load models: what a task has to do, how far apart tasks are, what moving a key is worth (003-05 to 003-09).
 
-L_i = |R_i| * phi_si (1): every arriving tuple of S is held against what is stored of R. All formulas are written over
-*sides*, the first axis of each array: a group of a biclique keeps one side; in the shared layout a task keeps both, its load
-is the sum over both, and every identity below stays exact because it holds for each side.
+`Pair` is the paper's model. L_i = |R_i| * phi_si (1): every arriving tuple of S is held against what is stored of R. All
+formulas are written over *sides*, the first axis of each array: a group of a biclique keeps one side; in the shared layout a
+task keeps both, its load is the sum over both, and every identity stays exact because it holds for each side.
+
+`WorkPair` is ours. The paper's tasks hold each arrival against everything stored; a sorted index goes straight to the
+partners, so its work is the arrivals and the pairs, and both add up key by key: what leaves one task is what the other gets.
 """
 
 from __future__ import annotations
@@ -13,7 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Pair", "load_imbalance", "loads_of", "scaling_gain_ratio"]
+__all__ = ["ASK", "Floats", "Pair", "WorkPair", "load_imbalance", "loads_of", "scaling_gain_ratio", "work_of"]
+
+ASK = 2.0
+"""Work of an arrival, in pairs: routing, shipping and looking one row up costs about as much as two pairs."""
 
 Floats = NDArray[np.float64]
 
@@ -75,6 +81,31 @@ class Pair:
         rows, phi = self.key_stored[:, chosen].sum(axis=1), self.key_phi[:, chosen].sum(axis=1)
         stored = self.stored + np.stack([-rows, rows], axis=1)
         return loads_of(stored, self.phi + np.stack([-phi, phi], axis=1))
+
+
+@dataclass(frozen=True)
+class WorkPair(Pair):
+    """The same two tasks under the work model; `work` is theirs in all, `share` the part of equal keys that become pairs."""
+
+    work: Floats
+    share: float
+
+    @property
+    def gap(self) -> float:
+        return float(self.work[0] - self.work[1])
+
+    def benefits(self) -> Floats:
+        """Return F_k: twice the key's own work, which one task loses and the other gets."""
+        return 2.0 * work_of(self.key_stored, self.key_phi, self.share)
+
+    def after(self, chosen: NDArray[np.int64]) -> Floats:
+        moved = float(self.benefits()[chosen].sum()) / 2.0
+        return np.asarray(self.work + np.array([-moved, moved]))
+
+
+def work_of(stored: Floats, phi: Floats, share: float) -> Floats:
+    """Return the work of keys: their arrivals, and the pairs these make with what is stored (sides x keys)."""
+    return np.asarray((ASK * phi + share * stored * phi).sum(axis=0))
 
 
 def scaling_gain_ratio(tuple_size: float, entry_size: float, tuples_per_key: float) -> float:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from weft.routing.fastjoin_plan import FastJoinPlan
 from weft.routing.keywatch import kept_counts, phi_counts
-from weft.routing.loads import Floats, Pair, load_imbalance, loads_of
+from weft.routing.loads import ASK, Floats, Pair, WorkPair, load_imbalance, loads_of, work_of
 from weft.routing.scheme import TaskStats
 from weft.types import Words
 
@@ -38,7 +38,8 @@ COLD = 0.25
 class LoadTable:
     """The load information table of one group (003-04): sides x tasks in all, and per task sides x keys.
 
-    `keys[t]` are the keys whose counts task `t` has noted; `whole[t]` tells which of them live on that task alone.
+    `keys[t]` are the keys whose counts task `t` has noted; `whole[t]` tells which of them live on that task alone. Loads
+    are the paper's products, or work where `share` is given: the part of the pairs of equal keys that meet all conditions.
     """
 
     stored: Floats
@@ -47,20 +48,33 @@ class LoadTable:
     key_stored: list[Floats]
     key_phi: list[Floats]
     whole: list[NDArray[np.bool_]]
+    share: float | None = None
 
     @property
     def loads(self) -> Floats:
-        """L of each task (1)."""
-        return loads_of(self.stored, self.phi)
+        """L of each task (1), or its work. Keys that are not noted are light: they count as arrivals, not as pairs."""
+        if self.share is None:
+            return loads_of(self.stored, self.phi)
+        pairs = [float((rows * phi).sum()) for rows, phi in zip(self.key_stored, self.key_phi, strict=True)]
+        return np.asarray(ASK * self.phi.sum(axis=0) + self.share * np.array(pairs))
+
+    @property
+    def noise(self) -> Floats:
+        """Return the standard deviation of each task's load if arrivals are independent of one another."""
+        if self.share is None:
+            return np.asarray(np.sqrt((self.stored**2 * self.phi).sum(axis=0)))
+        found = []
+        for rows, phi, total in zip(self.key_stored, self.key_phi, self.phi.T, strict=True):
+            light = np.maximum(total - phi.sum(axis=1), 0.0).sum()
+            found.append(((ASK + self.share * rows) ** 2 * phi).sum() + ASK**2 * light)
+        return np.sqrt(np.array(found))
 
     def pair(self, source: int, target: int) -> tuple[Pair, NDArray[np.int64]]:
         """Return the two tasks with the keys that could move, and the positions of those keys."""
         free = np.flatnonzero(self.whole[source])
         both = [source, target]
-        made = Pair(
-            self.stored[:, both], self.phi[:, both], self.key_stored[source][:, free], self.key_phi[source][:, free]
-        )
-        return made, free
+        parts = self.stored[:, both], self.phi[:, both], self.key_stored[source][:, free], self.key_phi[source][:, free]
+        return Pair(*parts) if self.share is None else WorkPair(*parts, self.loads[both], self.share), free
 
     def move(self, source: int, target: int, chosen: NDArray[np.int64]) -> None:
         """Update the table as if the chosen keys had moved."""
@@ -80,14 +94,58 @@ class LoadTable:
         self.key_phi[task] = np.delete(self.key_phi[task], gone, axis=1)
         self.whole[task] = np.delete(self.whole[task], gone)
 
-    def spread(self, source: int, key: int, tasks: NDArray[np.int64]) -> None:
-        """Update the table as if a key had been split: rows in equal parts, arrivals in full on each task."""
-        rows, phi = self.key_stored[source][:, key], self.key_phi[source][:, key]
-        self.stored[:, source] -= rows
-        self.phi[:, source] -= phi
-        self.stored[:, tasks] += rows[:, None] / len(tasks)
-        self.phi[:, tasks] += phi[:, None]
-        self._drop(source, np.array([key]))
+    def gathered(self, word: int) -> tuple[Floats, Floats, list[tuple[int, int]]]:
+        """Return a key's rows on all tasks together, its arrivals (each task of a split key has all of them), and where."""
+        found = [(task, np.flatnonzero(keys == word)) for task, keys in enumerate(self.keys)]
+        places = [(task, int(at[0])) for task, at in found if len(at)]
+        rows = np.stack([self.key_stored[task][:, at] for task, at in places]).sum(axis=0)
+        phi = np.stack([self.key_phi[task][:, at] for task, at in places]).max(axis=0)
+        return rows, phi, places
+
+    def without(self, word: int) -> LoadTable:
+        """Return a copy of the table in which a key is nowhere."""
+        rest = LoadTable(
+            self.stored.copy(), self.phi.copy(), list(self.keys), list(self.key_stored), list(self.key_phi),
+            list(self.whole), self.share,
+        )  # fmt: skip
+        for task, at in self.gathered(word)[2]:
+            rest.stored[:, task] -= self.key_stored[task][:, at]
+            rest.phi[:, task] -= self.key_phi[task][:, at]
+            rest._drop(task, np.array([at]))
+        return rest
+
+    def add(self, task: int, word: int, rows: Floats, phi: Floats) -> None:
+        """Give a task its part of a split key."""
+        self.stored[:, task] += rows
+        self.phi[:, task] += phi
+        self.keys[task] = np.append(self.keys[task], word)
+        self.key_stored[task] = np.column_stack([self.key_stored[task], rows])
+        self.key_phi[task] = np.column_stack([self.key_phi[task], phi])
+        self.whole[task] = np.append(self.whole[task], False)
+
+    def hottest(self, task: int) -> int | None:
+        """Return the key, whole or split, without which a task would have least to do."""
+        rows, phi = self.key_stored[task], self.key_phi[task]
+        if not len(self.keys[task]):
+            return None
+        if self.share is not None:
+            return int(self.keys[task][work_of(rows, phi, self.share).argmax()])
+        rest = (self.stored[:, [task]] - rows) * (self.phi[:, [task]] - phi)
+        return int(self.keys[task][rest.sum(axis=0).argmin()])
+
+    def peaks(self, rows: Floats, phi: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """Return the tasks, lightest first, and the load of each of the first 1, 2, ... if these shared such a key.
+
+        What else these tasks have is taken as evened out among them: the rounds that follow move whole keys to that end.
+        """
+        loads = self.loads
+        order = np.argsort(loads, kind="stable")
+        parts = np.arange(1, len(order) + 1)
+        if self.share is not None:
+            own = ASK * phi.sum() + self.share * (rows * phi).sum() / parts
+            return order, np.cumsum(loads[order]) / parts + own
+        stored = np.cumsum(self.stored[:, order], axis=1) / parts + rows[:, None] / parts
+        return order, loads_of(stored, np.cumsum(self.phi[:, order], axis=1) / parts + phi[:, None])
 
 
 @dataclass(frozen=True)
@@ -120,11 +178,12 @@ class Verdict:
         return bool(self.moved or self.split)
 
 
-def load_table(plan: FastJoinPlan, group: int, stats: list[TaskStats]) -> LoadTable:
+def load_table(plan: FastJoinPlan, group: int, stats: list[TaskStats], share: float | None = None) -> LoadTable:
     """Make the table of one group from the notes of its tasks; task numbers are those within the group."""
     members, sides = plan.members(group), plan.keeps(group)
     hot = np.array([key for key, _ in plan.split[group]] if plan.split else [], np.int64)
-    table = LoadTable(np.zeros((len(sides), members.size)), np.zeros((len(sides), members.size)), [], [], [], [])
+    shape = len(sides), members.size
+    table = LoadTable(np.zeros(shape), np.zeros(shape), [], [], [], [], share)
     for task in range(members.size):
         notes = stats[members.start + task].notes
         kept, phi = [kept_counts(notes, side) for side in sides], [phi_counts(notes, side) for side in sides]
@@ -142,6 +201,7 @@ def judge(plan: FastJoinPlan, group: int, table: LoadTable, limits: Limits) -> V
     start = plan.members(group).start
     before, heaviest = load_imbalance(table.loads), float(table.loads.max())
     verdict = Verdict(before, before)
+    already = {key for key, _ in plan.split[group]} if plan.split else set()
     cooled = _cooled(plan, group, table)
     aside = np.zeros(len(table.loads), np.bool_)
     rounds = 0
@@ -158,7 +218,7 @@ def judge(plan: FastJoinPlan, group: int, table: LoadTable, limits: Limits) -> V
             verdict.volume += float(pair.rows[chosen].sum())
             verdict.moved |= dict.fromkeys(table.keys[source][free[chosen]].tolist(), start + target)
             table.move(source, target, free[chosen])
-        elif limits.split_hot and len(verdict.split) + len(plan.split[group] if plan.split else ()) < HOT_KEYS:
+        elif limits.split_hot and len(verdict.split.keys() | already) < HOT_KEYS:
             rounds += 1
             aside[source] = not _split(table, source, start, verdict, limits.gain)
         else:
@@ -167,57 +227,46 @@ def judge(plan: FastJoinPlan, group: int, table: LoadTable, limits: Limits) -> V
     # Two infinities are no gain, but a lower peak beside idle tasks is one.
     if not (verdict.after < (1 - limits.gain) * before or table.loads.max() < (1 - limits.gain) * heaviest):
         return Verdict(before, before, exceeded=verdict.exceeded)
-    verdict.whole = cooled
+    verdict.whole = tuple(key for key in cooled if key not in verdict.split)
     return verdict
 
 
 def _exceeds(table: LoadTable, source: int, target: int, limits: Limits) -> bool:
     """LI > threshold (2), and still so when arrivals were `noise` standard deviations off on both tasks."""
-    loads, arrived = table.loads, table.phi.sum(axis=0)
-    low = loads[source] * max(0.0, 1 - limits.noise / max(arrived[source], 1.0) ** 0.5)
-    high = loads[target] * (1 + limits.noise / max(arrived[target], 1.0) ** 0.5)
+    loads, noise = table.loads, limits.noise * table.noise
+    low, high = loads[source] - noise[source], loads[target] + noise[target]
     return bool(loads[source] > 0 and low > limits.threshold * high)
 
 
 def _split(table: LoadTable, source: int, start: int, verdict: Verdict, gain: float) -> bool:
-    """Split the key that loads a task most; tell whether that lowers the greatest load of the tasks involved."""
-    pair, free = table.pair(source, source)
-    if not len(free):
+    """Split the key that loads a task most, or split it anew; tell whether that lowers the greatest load involved."""
+    word = table.hottest(source)
+    if word is None:
         return False
-    rest = ((pair.stored[:, :1] - pair.key_stored) * (pair.phi[:, :1] - pair.key_phi)).sum(axis=0)
-    key = free[int(rest.argmin())]
-    rows, phi = table.key_stored[source][:, key], table.key_phi[source][:, key]
-    stored, arriving = table.stored.copy(), table.phi.copy()
-    stored[:, source] -= rows
-    arriving[:, source] -= phi
-    order = np.argsort(loads_of(stored, arriving), kind="stable")  # the lightest tasks first
-    best, peak = 1, float(table.loads[source])
-    for parts in range(2, len(order) + 1):
-        tasks = order[:parts]
-        share = loads_of(stored[:, tasks] + rows[:, None] / parts, arriving[:, tasks] + phi[:, None])
-        if share.max() < peak * (1 - 1e-9):
-            best, peak = parts, float(share.max())
-    if best == 1 or peak >= (1 - gain) * float(table.loads[source]):
+    rows, phi, places = table.gathered(word)
+    rest = table.without(word)
+    order, peaks = rest.peaks(rows, phi)
+    best = int(np.argmin(np.round(peaks / peaks.max(), 9))) + 1 if peaks.max() > 0 else 1
+    tasks = sorted(order[:best].tolist())
+    before = max(float(table.loads[task]) for task, _ in places)
+    if best == 1 or tasks == sorted(task for task, _ in places) or peaks[best - 1] >= (1 - gain) * before:
         return False
-    word = int(table.keys[source][key])
     verdict.moved.pop(word, None)
-    verdict.split[word] = tuple(sorted(start + int(task) for task in order[:best]))
+    verdict.split[word] = tuple(start + task for task in tasks)
     verdict.volume += float(rows.sum()) * (best - 1) / best
-    table.spread(source, int(key), order[:best])
+    for task in tasks:
+        rest.add(task, word, rows / best, phi)
+    for name in ("stored", "phi", "keys", "key_stored", "key_phi", "whole"):
+        setattr(table, name, getattr(rest, name))
     return True
 
 
 def _cooled(plan: FastJoinPlan, group: int, table: LoadTable) -> tuple[int, ...]:
     """Return the split keys that have become ordinary; they are made whole when something else changes anyway."""
     found = []
-    for word, tasks in plan.split[group] if plan.split else ():
-        rows = np.zeros(len(table.stored))
-        phi = np.zeros(len(table.phi))
-        for task in (number - plan.members(group).start for number in tasks):
-            at = np.flatnonzero(table.keys[task] == word)
-            if len(at):
-                rows += table.key_stored[task][:, at[0]]
-                phi = np.maximum(phi, table.key_phi[task][:, at[0]])
+    for word, _ in plan.split[group] if plan.split else ():
+        listed = any(word in keys for keys in table.keys)
+        rows, phi, _ = table.gathered(word) if listed else (np.zeros(1), np.zeros(1), [])
         fair = COLD / table.stored.shape[1]
         if (rows <= fair * table.stored.sum(axis=1)).all() and (phi <= fair * table.phi.sum(axis=1)).all():
             found.append(word)
