@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.routing.specs import EQUAL, LAST, TUMBLING, TWO_TUMBLING, WITHIN
 from weft.routing import FastJoin, FastJoinPlan, HashPlan, Notes, TaskView
-from weft.routing.keycounts import KeyCounts, count_keys
+from weft.routing.keycounts import SAMPLE, KeyCounts, count_keys
 from weft.routing.keywatch import LONGEST, SUBWINDOWS, kept_counts, phi_counts, watch_keys
 from weft.spec import JoinSpec
 from weft.types import SIDES, WORD_MAX, WORD_MIN, Words
@@ -32,7 +32,7 @@ def test_a_batch_is_counted_exactly(words):
 def test_counts_are_exact_below_the_bound_and_close_above_it(batches, bound):
     total, true = KeyCounts.none(), Counter[int]()
     for batch in batches:
-        total = (total + KeyCounts.of(np.array(batch, np.int64))).bounded(bound)
+        total = (total + KeyCounts.of(np.array(batch, np.int64), bound)).bounded(bound)
         total = KeyCounts.of_json(json.loads(json.dumps(total.to_json())))
         true.update(batch)
         assert len(total.keys) <= bound
@@ -47,10 +47,16 @@ def test_counts_are_exact_below_the_bound_and_close_above_it(batches, bound):
 
 def test_keys_of_even_frequency_are_not_worth_noting():
     words = np.random.default_rng(1).integers(0, 2**62, 100_000)
-    assert len(json.dumps(KeyCounts.of(words).bounded(256).to_json())) < 100
-    words[:2000] = 7
-    listed = KeyCounts.of(words).bounded(256)
-    assert listed.keys.tolist() == [7] and listed.counts.tolist() == [2000]
+    assert len(json.dumps(KeyCounts.of(words, 256).to_json())) < 100
+    words[::50] = 7
+    listed = KeyCounts.of(words, 256)
+    assert listed.keys.tolist() == [7] and listed.counts.tolist() == [pytest.approx(2000, rel=0.2)]
+
+
+def test_few_keys_are_counted_exactly_however_many_rows():
+    words = np.random.default_rng(1).integers(0, 100, 3 * SAMPLE)
+    counted = KeyCounts.of(words, 128)
+    assert counted.floor == 0 and counted.counts.tolist() == np.bincount(words).tolist()
 
 
 def view(plan: FastJoinPlan, task: int, stored: dict, probed: dict, held: dict | None = None) -> TaskView:

@@ -1,8 +1,9 @@
 """How often each key occurs, in bounded space: exact while the keys are few, Space-Saving of whole batches beyond.
 
-A batch is counted exactly by sorting. Two counts are added key by key; a key that one of them no longer lists counts there
-with `floor`, the most that an unlisted key can have, as in Space-Saving's merge. So a listed count is never below the true
-one and never more than `floor` above it, and `floor` is 0 as long as the distinct keys fit.
+A batch is counted by sorting (one with many rows and many keys by a sample of them). Two counts are added key by key; a key
+that one of them no longer lists counts there with `floor`, the most that an unlisted key can have, as in Space-Saving's
+merge. So a listed count is never below the true one and never more than `floor` above it, samples aside, and `floor` is 0
+as long as the distinct keys fit.
 
 References
 ----------
@@ -20,10 +21,14 @@ from numpy.typing import NDArray
 
 from weft.types import Words
 
-__all__ = ["KeyCounts", "count_keys"]
+__all__ = ["SAMPLE", "KeyCounts", "count_keys"]
 
 _WORTH = 4
 """Once a count is over its bound, keys below a share of 1 / (bound * _WORTH) are not listed: even keys stay cheap to note."""
+
+
+SAMPLE = 1 << 14
+"""Rows of a batch from which on many keys are counted by a sample."""
 
 
 def count_keys(words: Words) -> tuple[Words, NDArray[np.float64]]:
@@ -50,9 +55,19 @@ class KeyCounts:
         return cls(0.0, 0.0, np.zeros(0, np.int64), np.zeros(0))
 
     @classmethod
-    def of(cls, words: Words) -> KeyCounts:
-        """Count the words of one batch, exactly."""
-        return cls(float(len(words)), 0.0, *count_keys(words))
+    def of(cls, words: Words, bound: int) -> KeyCounts:
+        """Count the words of one batch and list at most `bound` keys: exactly where there are no more.
+
+        Of a large batch with many keys one row of every n is counted, for n: a heavy key shows in a sample as well. Which
+        one of the n is drawn, so that keys that come round in turn are seen as they are; from a fixed seed.
+        """
+        step = len(words) // SAMPLE
+        if step > 1:
+            drawn = np.random.default_rng(step).integers(0, step, SAMPLE)
+            keys, counts = count_keys(words[np.arange(SAMPLE) * step + drawn])
+            if len(keys) > bound:
+                return cls(float(len(words)), 0.0, keys, counts * (len(words) / SAMPLE)).bounded(bound)
+        return cls(float(len(words)), 0.0, *count_keys(words)).bounded(bound)
 
     def __add__(self, more: KeyCounts) -> KeyCounts:
         if not more.total and not more.floor:
@@ -82,9 +97,10 @@ class KeyCounts:
         """Return the same with at most `bound` keys listed, the most frequent ones."""
         if len(self.keys) <= bound:
             return self
-        kept = np.zeros(len(self.keys), np.bool_)
-        kept[np.argpartition(-self.counts, bound - 1)[:bound]] = True
-        kept &= self.counts * bound * _WORTH > self.total
+        kept = self.counts * (bound * _WORTH) > self.total
+        listed = np.flatnonzero(kept)
+        if len(listed) > bound:
+            kept[listed[np.argpartition(-self.counts[listed], bound - 1)[bound:]]] = False
         floor = max(self.floor, float(self.counts[~kept].max()))
         return KeyCounts(self.total, floor, self.keys[kept], self.counts[kept])
 

@@ -20,7 +20,7 @@ from weft.routing.fastjoin_plan import FastJoinPlan
 from weft.routing.keycounts import KeyCounts
 from weft.routing.scheme import Notes, TaskView
 from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Within
-from weft.types import SIDES, WORD_MIN, Side, Words, other
+from weft.types import SIDES, WORD_MIN, Bools, Side, Words, other
 
 __all__ = ["SUBWINDOWS", "kept_counts", "phi_counts", "watch_keys"]
 
@@ -39,7 +39,7 @@ def watch_keys(spec: JoinSpec, view: TaskView, before: Notes, *, bound: int, hal
     if not isinstance(plan, FastJoinPlan) or plan.tasks == 1:
         return {}
     follows = before.get("version") == plan.version and before.get("tasks") == plan.tasks
-    count = _counter(plan)
+    count = _counter(plan, bound)
     newest = {side: _newest(spec, side, view, before) for side in SIDES}
     kept: dict[str, Any] = {}
     phi: dict[str, Any] = {}
@@ -56,7 +56,7 @@ def watch_keys(spec: JoinSpec, view: TaskView, before: Notes, *, bound: int, hal
                 windows = _joined(spec, side, _cut(spec, side, view.held(side)[0], count))
             windows = [one for one in windows if one[0] >= gone]
             kept[side] = [[upto, counts.bounded(bound).to_json()] for upto, counts in windows]
-            arrived = count(other(side), view.probed[other(side)])
+            arrived = count(other(side), view.probed[other(side)], None)
             if follows and halve and side in before["phi"]:
                 arrived = KeyCounts.of_json(before["phi"][side]).scaled(0.5) + arrived
             phi[side] = arrived.bounded(bound).to_json()
@@ -77,14 +77,16 @@ def phi_counts(notes: Notes, keeper: Side) -> KeyCounts:
     return KeyCounts.none() if found is None else KeyCounts.of_json(found)
 
 
-def _counter(plan: FastJoinPlan) -> Callable[[Side, Words], KeyCounts]:
+def _counter(plan: FastJoinPlan, bound: int) -> Callable[[Side, Words, Bools | None], KeyCounts]:
     """Return a counter that sorts the same rows once: under a plain hash all rows that ask also stay."""
     done: dict[tuple[Side, int], KeyCounts] = {}
 
-    def count(side: Side, words: Words) -> KeyCounts:
+    def count(side: Side, words: Words, some: Bools | None) -> KeyCounts:
+        if some is not None:
+            return KeyCounts.of(plan.key(side, words)[some], bound)
         which = (side, id(words))
         if which not in done:
-            done[which] = KeyCounts.of(plan.key(side, words))
+            done[which] = KeyCounts.of(plan.key(side, words), bound)
         return done[which]
 
     return count
@@ -96,7 +98,9 @@ def _newest(spec: JoinSpec, side: Side, view: TaskView, before: Notes) -> int:
     column = spec.expiry(side)
     if column is None:
         return seen
-    return max([seen, *(int(w[column].max()) for w in (view.stored[side], view.probed[side]) if w.shape[1])])
+    stored, probed = view.stored[side], view.probed[side]
+    parts = [stored] if stored is probed else [stored, probed]
+    return max([seen, *(int(part[column].max()) for part in parts if part.shape[1])])
 
 
 def _gone_before(spec: JoinSpec, side: Side, newest: dict[Side, int]) -> int:
@@ -127,21 +131,27 @@ def _width(spec: JoinSpec, side: Side) -> int:
     return 1  # groups of rows are numbered one by one
 
 
-def _cut(spec: JoinSpec, side: Side, words: Words, count: Callable[[Side, Words], KeyCounts]) -> list[SubWindow]:
+def _cut(
+    spec: JoinSpec, side: Side, words: Words, count: Callable[[Side, Words, Bools | None], KeyCounts]
+) -> list[SubWindow]:
     """Count rows by sub-window; a batch that lies within one is counted as it is."""
     column = spec.expiry(side)
     if not words.shape[1]:
         return []
     if column is None:
-        return [(0, count(side, words))]
-    piece = words[column] // _width(spec, side)
-    numbers = np.unique(piece)
-    if len(numbers) == 1:
-        return [(int(words[column].max()), count(side, words))]
-    if len(numbers) > LONGEST:  # a long backlog at once: the oldest pieces are one
-        piece = np.maximum(piece, numbers[-LONGEST])
-    parts = (words[:, piece == number] for number in numbers[-LONGEST:])
-    return [(int(part[column].max()), count(side, part)) for part in parts]
+        return [(0, count(side, words, None))]
+    width, time = _width(spec, side), words[column]
+    first, last = int(time.min()) // width, int(time.max()) // width
+    if first == last:
+        return [(int(time.max()), count(side, words, None))]
+    cuts = range(max(first, last - LONGEST + 1) + 1, last + 1)  # of a long backlog the oldest pieces are one
+    found, rest = [], np.ones(len(time), np.bool_)
+    for number in (*cuts, None):
+        here = rest if number is None else rest & (time < number * width)
+        if here.any():
+            found.append((int(time[here].max()), count(side, words, here)))
+        rest = rest & ~here
+    return found
 
 
 def _joined(spec: JoinSpec, side: Side, windows: list[SubWindow]) -> list[SubWindow]:
