@@ -12,7 +12,7 @@ same is the same plan, and nothing migrates.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -168,6 +168,9 @@ class FastJoinPlan(Plan):
     def lookups(self) -> tuple[float, float]:
         most = [max((len(tasks) for _, tasks in splits), default=1) for splits in self.split] or [1]
         return float(most[-1]), float(most[0])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"scheme": self.scheme, **{one.name: getattr(self, one.name) for one in fields(self)}}
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Self:
