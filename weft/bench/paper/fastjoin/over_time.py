@@ -10,6 +10,8 @@ from weft.bench.workloads import ride_orders, ride_tracks
 
 __all__ = ["figure_1a", "figure_1c", "figure_3", "figure_4", "figure_11"]
 
+PAPER = ("003-26", "003-28", "003-30", "003-31", "003-33")
+
 
 def figure_1a(scale: float) -> Figure:
     """Show how much of the orders and tracks the busiest places have."""
@@ -44,7 +46,7 @@ def figure_1c(scale: float) -> Figure:
         ("batch", "lightest / mean", "median / mean", "heaviest / mean", "throughput / balanced"), tuple(rows),
         float(np.mean([row[3] for row in late])) > 1.3,
         f"The heaviest task sets the pace: {lost:.0%} of the throughput of balanced tasks is lost. Imbalance is there from "
-        "the first batches; the paper's tasks begin equal because its stream begins with few tuples.",
+        "the first batches, where the paper's tasks begin about equal.",
         ("003-30",), "load over mean load",
     )  # fmt: skip
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from weft.bench.paper.fastjoin.runs import PAPER, TASKS, rides
+from weft.bench.paper.fastjoin.runs import PUBLISHED, TASKS, rides
 from weft.bench.paper.figure import Figure
 from weft.bench.workloads import zipf_keys
 from weft.routing.greedyfit import greedy_fit
@@ -15,10 +15,12 @@ from weft.routing.safit import sa_fit
 
 __all__ = ["figure_14", "figure_14_optimum"]
 
+PAPER = ("003-10", "003-14", "003-15", "003-16", "003-30")
+
 
 def figure_14(scale: float) -> Figure:
     """Latency over time with either selection."""
-    runs = {name: rides(replace(PAPER, select=name), TASKS, scale) for name in ("greedyfit", "safit")}
+    runs = {name: rides(replace(PUBLISHED, select=name), TASKS, scale) for name in ("greedyfit", "safit")}
     greedy, safit = runs["greedyfit"], runs["safit"]
     rows = tuple(
         (number, *(run.latency_of([run.measured.batches[number]]) for run in runs.values()))
