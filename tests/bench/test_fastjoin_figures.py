@@ -41,10 +41,10 @@ def check(name: str) -> None:
 @pytest.mark.paper("003-26")
 def test_what_tasks_did_adds_up():
     left, right = zipf_group(1, 400, 20, 1, 1)
-    halves = [[table.slice(0, 200), table.slice(200)] for table in (left, right)]
-    done = measure(*halves, Biclique(), 4)
+    one, two = ([table.slice(0, 200), table.slice(200)] for table in (left, right))
+    done = measure(one, two, Biclique(), 4)
     assert sum(batch.asked.sum() for batch in done.batches) == 800, "each row asks once"
     assert done.batches[-1].held.sum() == 800, "and is kept once"
     keys = [table.column("key").to_pylist() for table in (left, right)]
     assert done.pairs == sum(keys[1].count(key) for key in keys[0])
-    assert done.pairs == measure(*halves, FastJoin(), 4).pairs
+    assert done.pairs == measure(one, two, FastJoin(), 4).pairs

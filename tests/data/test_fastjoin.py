@@ -82,7 +82,7 @@ def by_time(left: pa.Table, right: pa.Table, batches: int) -> Iterator[tuple[pa.
         return
     cuts = [None, *(piece.column("ts")[0].as_py() for piece in list(pieces(left, batches))[1:]), None]
     for low, high in itertools.pairwise(cuts):
-        yield tuple(_between(table, low, high) for table in (left, right))  # type: ignore[misc]
+        yield tuple(_between(table, low, high) for table in (left, right))
 
 
 def _between(table: pa.Table, low: object, high: object) -> pa.Table:
@@ -96,7 +96,9 @@ def _between(table: pa.Table, low: object, high: object) -> pa.Table:
 
 
 def read(sql: str, folder: Path) -> pa.Table:
-    made = duckdb.sql(sql.format(folder) + " order by ts, id").arrow()
+    found = duckdb.sql(sql.format(folder) + " order by ts, id")
+    assert found is not None
+    made = found.arrow()
     return made.read_all() if isinstance(made, pa.RecordBatchReader) else made
 
 

@@ -91,13 +91,13 @@ def test_schemes_that_share_a_plan_replace_one_another():
 
 
 @pytest.mark.parametrize(
-    "make",
+    ("scheme", "options"),
     [
-        lambda: Biclique(subgroups=0), lambda: ContRand(group=0), lambda: FastJoin(threshold=0.5),
-        lambda: FastJoin(threshold=float("nan")), lambda: FastJoin(select="best"), lambda: FastJoin(phi="queue"),
-        lambda: FastJoin(keys=0), lambda: FastJoin(rounds=0),
+        (Biclique, {"subgroups": 0}), (ContRand, {"group": 0}), (FastJoin, {"threshold": 0.5}), (FastJoin, {"keys": 0}),
+        (FastJoin, {"threshold": float("nan")}), (FastJoin, {"select": "best"}), (FastJoin, {"phi": "queue"}),
+        (FastJoin, {"rounds": 0}), (FastJoin, {"load": "time"}),
     ],
 )  # fmt: skip
-def test_nonsense_is_refused(make):
+def test_nonsense_is_refused(scheme, options):
     with pytest.raises(SpecError, match="Hint: "):
-        make()
+        scheme(**options)

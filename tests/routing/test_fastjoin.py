@@ -90,7 +90,7 @@ def stats_of(
             kept[side] = [[0, KeyCounts.of_json([sum(rows), 0, names, rows]).to_json()]]
             phi[side] = KeyCounts.of_json([sum(arrivals), 0, names, arrivals]).to_json()
         notes = {"version": plan.version if version is None else version, "tasks": plan.tasks, "kept": kept, "phi": phi}
-        empty = {"left": 0, "right": 0}
+        empty: dict[Side, int] = {"left": 0, "right": 0}
         found.append(TaskStats(empty, empty, empty, {"left": (), "right": ()}, notes))
     return found
 
