@@ -15,7 +15,7 @@ from weft.spec import Window
 SCHEMA = pa.schema({"id": pa.int64(), "x": pa.float64(), "y": pa.float64(), "s": pa.string(), "ts": pa.timestamp("us")})
 
 CASES: dict[str, tuple[str, Window, str, str]] = {
-    "equality": ("l.id = r.id", weft.within("1 minute", on="ts", delay="10 seconds"), "hash", "runs"),
+    "equality": ("l.id = r.id", weft.within("1 minute", on="ts", delay="10 seconds"), "fastjoin", "runs"),
     "band": ("abs(l.x - r.x) <= 0.5", weft.within("1 minute", on="ts"), "range", "runs"),
     "interval": ("l.x BETWEEN r.x AND r.y", weft.unbounded(), "range", "runs"),
     "inequality": ("l.x > r.x", weft.last(1000, order="ts"), "matrix", "runs"),
@@ -43,6 +43,31 @@ def test_auto_chooses(name: str, golden: Callable[[str, str], None]) -> None:
 def test_one_task_needs_no_ranges() -> None:
     parts = weft.local.explain(SCHEMA, SCHEMA, on="abs(l.x - r.x) <= 0.5").to_dict()
     assert parts["scheme"] == "matrix over 1 task: one task needs no routing"
+
+
+def test_one_task_has_no_skew_to_even_out() -> None:
+    parts = weft.local.explain(SCHEMA, SCHEMA, on="l.id = r.id").to_dict()
+    assert parts["scheme"] == "hash over 1 task: equal keys meet on one task, every row is kept once"
+
+
+def test_an_equality_costs_what_a_hash_costs_until_skew_is_measured() -> None:
+    parts = weft.local.explain(SCHEMA, SCHEMA, on="l.id = r.id", tasks=4).to_dict()
+    assert parts["scheme"].endswith("keys move, or are split, only where measured skew calls for it")
+    assert parts["kept"] == parts["looked up"] == "each left row 1 x, each right row 1 x"
+
+
+@pytest.mark.parametrize(
+    ("scheme", "plan"),
+    [
+        ("biclique", "a biclique, 3 subgroups for left rows and 2 for right rows"),
+        ("contrand", "a biclique, 1 subgroups for left rows and 1 for right rows"),
+        ("random", "a biclique, 1 subgroups for left rows and 1 for right rows"),
+        ("fastjoin", "a biclique, hash in each group, and a table of the keys that were moved or split"),
+    ],
+)
+def test_bicliques_are_explained(scheme: str, plan: str) -> None:
+    parts = weft.local.explain(SCHEMA, SCHEMA, on="l.id = r.id", tasks=5, scheme=scheme).to_dict()
+    assert parts["plan"] == plan
 
 
 def test_html_escapes_what_users_wrote() -> None:

@@ -97,7 +97,7 @@ QUERIES = [
         "taxi D", 17_032, _slice(TAXI, "2023-01-01", "2023-04-01"), "",
         "a.pu_loc = b.pu_loc AND a.do_loc = b.do_loc", weft.within("5 minutes", on="ts", delay="0 seconds"),
         f"r.id < s.id and r.pu_loc = s.pu_loc and r.do_loc = s.do_loc and {_near('5 minutes')}",
-        index="runs", batches=(5,), unordered=True,
+        scheme="fastjoin", index="runs", batches=(5,), unordered=True,
     ),
     Query(
         "nasa A", 10_288, _slice(NASA, *WEEK, "battery = 'B0005'"), _slice(NASA, *WEEK, "battery = 'B0006'"),
@@ -111,7 +111,7 @@ QUERIES = [
         weft.within("1 minute", on="ts", delay="0 seconds"),
         f"r.battery < s.battery and abs(r.voltage - s.voltage) <= 0.00505::double "
         f"and abs(r.temp_c - s.temp_c) <= 0.2505::double and {_near('60 seconds')}",
-        tasks=2, batches=(4,),
+        scheme="random", tasks=2, batches=(4,),
     ),
     Query(
         "binance A", 56_125, _slice(TRADES, *SECONDS_20), _slice(QUOTES, *SECONDS_20),
@@ -150,7 +150,7 @@ QUERIES = [
     Query(  # both are whole hours: the same hour is the same window
         "nycflights A", 24_907, _slice(FLIGHTS, *FEBRUARY), _slice(WEATHER, *FEBRUARY), "l.origin = r.origin",
         weft.tumbling("1 hour", left="hour_ts", right="ts", delay="1 hour"),
-        "r.origin = s.origin and r.hour_ts = s.ts", index="hash", batches=(3, 3),
+        "r.origin = s.origin and r.hour_ts = s.ts", scheme="biclique", index="hash", tasks=3, batches=(3, 3),
     ),
     Query(  # one group of rows that holds them all
         "nycflights B", 6_665, _slice(FLIGHTS, *FEBRUARY), _slice(WEATHER, *FEBRUARY),
@@ -162,7 +162,8 @@ QUERIES = [
     Query(  # the last rows are more than ever lie within 15 minutes
         "nycflights C", 8_821, _slice(FLIGHTS, *FEBRUARY), "",
         "a.id < b.id AND a.dest = b.dest AND b.ts BETWEEN a.ts - INTERVAL '15' MINUTE AND a.ts + INTERVAL '15' MINUTE",
-        weft.last(1_000, order="id"), f"r.id < s.id and r.dest = s.dest and {_near('15 minutes')}", batches=(4,),
+        weft.last(1_000, order="id"), f"r.id < s.id and r.dest = s.dest and {_near('15 minutes')}",
+        scheme="contrand", tasks=4, batches=(4,),
     ),
 ]  # fmt: skip
 

@@ -16,7 +16,7 @@ import weft
 from tests import oracle
 from tests.oracle import Batch, Compare, Row
 from weft.local import Join
-from weft.routing import Broadcast, Hash, Matrix, Range, Scheme, Split
+from weft.routing import Biclique, Broadcast, ContRand, FastJoin, Hash, Matrix, Range, Scheme, Split
 from weft.spec import JoinSpec, Window, build_spec
 from weft.types import SIDES, Side
 
@@ -217,9 +217,15 @@ def cases(
 
 def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
     """Return every scheme that can serve a join; ranges come early, so that few rows suffice."""
-    found: list[str | Scheme] = ["auto", Matrix(), Broadcast(), Split()]
+    found: list[str | Scheme] = ["auto", Matrix(), Broadcast(), Split(), "random"]
     if spec.access.equal is not None:
-        found.append(Hash())
+        eager: dict[str, Any] = {"threshold": 1.0, "noise": 0.0, "gain": 0.0, "enough": 0.0, "keys": 3}
+        found += [Hash(), Biclique(), Biclique(subgroups=2), ContRand()]
+        found += [
+            FastJoin(**eager),
+            FastJoin(**eager, split_hot=True, biclique=False),
+            FastJoin(**eager, split_hot=True),
+        ]
     if spec.access.within is not None:
         found += [Range(imbalance=1.0, enough=1), "range"]
     return found

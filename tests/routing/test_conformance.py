@@ -17,13 +17,17 @@ from weft.kernels.bounds import float_of
 from weft.routing import (
     PLANS,
     SCHEMES,
+    Biclique,
     Broadcast,
     BroadcastPlan,
+    ContRand,
+    FastJoin,
     Hash,
     HashPlan,
     Matrix,
     MatrixPlan,
     Plan,
+    Random,
     Range,
     RangePlan,
     Scheme,
@@ -149,9 +153,9 @@ def stats_of(draw: st.DrawFn, tasks: int) -> list[TaskStats]:
 
 
 def schemes_for(spec: JoinSpec) -> list[Scheme]:
-    found: list[Scheme] = [Broadcast(), Split(), Matrix()]
+    found: list[Scheme] = [Broadcast(), Split(), Matrix(), Random(), Biclique(subgroups=1)]
     if spec.access.equal is not None:
-        found.append(Hash())
+        found += [Hash(), Biclique(), Biclique(subgroups=2), ContRand(), ContRand(group=3), FastJoin()]
     if spec.access.within is not None:
         found += [Range(imbalance=1.0, enough=1), Range()]
     return found
@@ -308,8 +312,10 @@ def test_another_scheme_replaces_the_plan_it_finds():
 
 
 def test_every_scheme_and_plan_has_its_name():
-    assert sorted(SCHEMES) == ["broadcast", "hash", "matrix", "range", "split"]
-    assert sorted(PLANS) == ["broadcast", "hash", "matrix", "range", "split"]
+    assert {"biclique", "broadcast", "contrand", "fastjoin", "hash", "matrix", "random", "range", "split"} <= set(
+        SCHEMES
+    )
+    assert {"biclique", "broadcast", "fastjoin", "hash", "matrix", "range", "split"} <= set(PLANS)
     for name in SCHEMES:
         assert scheme_named(name).name == name
 

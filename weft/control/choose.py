@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from weft.errors import SpecError, UnknownName
 from weft.index import INDEXES
-from weft.routing import Hash, Matrix, Range, Scheme, scheme_named
+from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, scheme_named
 from weft.spec import JoinSpec, Op
 
 __all__ = ["Choice", "Limits", "choose"]
@@ -18,6 +18,12 @@ class Limits:
 
     range_tasks: int = 2
     """From this many tasks on a band is cut into ranges; a single task needs no routing."""
+    skew_tasks: int = 2
+    """From this many tasks on an equality watches for skewed keys; on a single task there is nothing to even out."""
+    skew: float = 1.5
+    """Work of the busiest task over that of the idlest from which keys move or are split."""
+    skew_arrivals: float = 1000.0
+    """Rows per task and batch from which skew is worth a migration."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +62,10 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
     within = spec.access.within
     if any(column != spec.left.bucket for column in spec.left.equal):
         # The number of a tumbling window alone is no key: all that arrives now would go to one task.
-        return Hash(), "equal keys meet on one task, every row is kept once"
+        if tasks < limits.skew_tasks:
+            return Hash(), "equal keys meet on one task, every row is kept once"
+        even = FastJoin(threshold=limits.skew, load="work", biclique=False, split_hot=True, enough=limits.skew_arrivals)
+        return even, "starts as a hash of the key; keys move, or are split, only where measured skew calls for it"
     if tasks < limits.range_tasks:
         return Matrix(), "one task needs no routing"
     timed = within is not None and within.left == spec.left.time

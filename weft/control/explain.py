@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.control.choose import Choice
-from weft.routing import MatrixPlan, Plan, RangePlan
+from weft.routing import BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
@@ -77,6 +77,12 @@ def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
 def _shape(plan: Plan) -> str:
     if isinstance(plan, MatrixPlan):
         return f"a matrix of {plan.rows} x {plan.columns}"
+    if isinstance(plan, BicliquePlan):
+        left, right = len(plan.cuts("left")) - 1, len(plan.cuts("right")) - 1
+        return f"a biclique, {left} subgroups for left rows and {right} for right rows"
+    if isinstance(plan, FastJoinPlan):
+        moves = "a table of the keys that were moved or split"
+        return f"hash, and {moves}" if plan.shared else f"a biclique, hash in each group, and {moves}"
     return f"{plan.tasks} key ranges cut by samples" if isinstance(plan, RangePlan) else plan.scheme
 
 

@@ -1,0 +1,202 @@
+"""FastJoin: a biclique that watches its load and moves keys from the heaviest to the lightest task (003-01 to 003-24).
+
+Statistics are the notes of every task (`keywatch`), decisions are made by one monitor per group (`monitor`), and a decision
+is a new routing table (`fastjoin_plan`). The paper's migration protocol (stop, extract, signal, buffer, forward: 003-18 to
+003-22) has no counterpart here and needs none: the plan of a batch is pinned before it starts, so all dispatchers switch at
+the same batch boundary, nothing is in flight there, and a task pulls what it gains before its first probe. The flag `moving`
+stays up until statistics of the new plan are in; meanwhile the monitors rest.
+
+References
+----------
+[^1]: Zhou, Zhang, Chen, Jin, Zhou. FastJoin: A Skewness-Aware Distributed Stream Join System. IPDPS 2019.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.errors import SpecError
+from weft.routing.fastjoin_plan import FastJoinPlan, Memory, Splits, Table
+from weft.routing.greedyfit import greedy_fit
+from weft.routing.groups import key_columns
+from weft.routing.keywatch import watch_keys
+from weft.routing.loads import Pair
+from weft.routing.monitor import Limits, Verdict, judge, load_table
+from weft.routing.plan import Plan
+from weft.routing.safit import sa_fit
+from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
+from weft.spec import JoinSpec, Op
+
+__all__ = ["FastJoin"]
+
+Select = Literal["greedyfit", "safit"]
+Phi = Literal["halved", "arrivals"]
+Load = Literal["product", "work"]
+
+REST = 8
+"""A monitor rests at most so many batches."""
+
+
+@dataclass(frozen=True)
+class FastJoin(Scheme):
+    """Keys move when the heaviest task has more than `threshold` times the load of the lightest.
+
+    The paper's: `threshold` is its Θ, `select` its GreedyFit or SAFit, `least_benefit` its theta_gap, `phi` what stands for
+    the queue length: arrivals halved with every batch, or those of the last batch alone.
+
+    Ours: `load="work"` counts arrivals and pairs instead of the paper's product; `biclique=False` lets every task keep both
+    sides, so that a tuple of a key that is not split visits one task, as under a plain hash; `split_hot` splits a key that
+    no migration can help; `rounds` is the number of migrations that may go into one plan change (default: one per task);
+    `gain` is the share by which a change must better LI or the greatest load; `noise` the standard deviations of the
+    arrivals by which LI must exceed the threshold; `enough` the arrivals per task from which statistics mean something;
+    `keys` the number of keys a task notes (exactly below, heavy hitters beyond); `table` the most entries of a routing
+    table.
+    """
+
+    name: ClassVar[str] = "fastjoin"
+
+    threshold: float = 2.2
+    select: Select = "greedyfit"
+    least_benefit: float = 0.0
+    phi: Phi = "halved"
+    load: Load = "product"
+    split_hot: bool = False
+    biclique: bool = True
+    rounds: int | None = None
+    gain: float = 0.1
+    noise: float = 2.0
+    enough: float = 16.0
+    keys: int = 256
+    table: int = 4096
+
+    def __post_init__(self) -> None:
+        for option, value, known in (
+            ("select", self.select, get_args(Select)), ("phi", self.phi, get_args(Phi)), ("load", self.load, get_args(Load)),
+        ):  # fmt: skip
+            if value not in known:
+                raise SpecError.of(f"{option}={value!r}.", f"Known: {', '.join(known)}.", f"use {option}={known[0]!r}.")
+        if not self.threshold >= 1:
+            raise SpecError.of(
+                f"threshold={self.threshold!r}.",
+                "It is the load of the heaviest task over that of the lightest from which keys move, at least 1.",
+                "the paper uses 2.2.",
+            )
+        if self.keys < 1 or self.table < 1 or (self.rounds is not None and self.rounds < 1):
+            raise SpecError.of(
+                f"keys={self.keys!r}, table={self.table!r}, rounds={self.rounds!r}.",
+                "All three count something there must be at least one of.",
+                "leave them out for the defaults.",
+            )
+
+    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
+        return FastJoinPlan(tasks, *key_columns(spec, self.name), shared=not self.biclique)
+
+    def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
+        return watch_keys(spec, view, before, bound=self.keys, halve=self.phi == "halved")
+
+    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
+        first = self.initial(spec, plan.tasks)
+        assert isinstance(first, FastJoinPlan)
+        if not isinstance(plan, FastJoinPlan) or _shape(plan) != _shape(first):
+            return first, f"scheme is now {self.name}" + ("" if self.biclique else ", all tasks keep both sides")
+        plan = replace(plan, age=plan.age + 1, memory=plan.memory or ((0, 0, 0, 0),) * plan.groups)
+        if plan.tasks == 1 or not _fresh(plan, stats):
+            return plan, ""
+        plan = replace(plan, moving=False)
+        verdicts: dict[int, Verdict] = {}
+        memory = list(plan.memory)
+        for group in range(plan.groups):  # two monitors, one per group (003-04)
+            if plan.age < memory[group][0]:
+                continue
+            table = load_table(plan, group, stats, _pair_share(spec) if self.load == "work" else None)
+            if table.phi.sum() < self.enough * table.phi.shape[1]:
+                continue
+            verdicts[group] = judge(plan, group, table, self._limits(plan))
+            memory[group] = _remember(memory[group], plan.age, verdicts[group])
+        plan = replace(plan, memory=tuple(memory))
+        useful = {group: verdict for group, verdict in verdicts.items() if verdict.useful}
+        return self._changed(plan, useful) if useful else (plan, "")
+
+    def _limits(self, plan: FastJoinPlan) -> Limits:
+        def select(pair: Pair) -> NDArray[np.int64]:
+            if self.select == "safit":
+                return sa_fit(pair, seed=plan.age)
+            return greedy_fit(pair, self.least_benefit)
+
+        rounds = plan.tasks if self.rounds is None else self.rounds
+        return Limits(self.threshold, select, rounds, self.gain, self.noise, self.split_hot)
+
+    def _changed(self, plan: FastJoinPlan, verdicts: dict[int, Verdict]) -> tuple[Plan, str]:
+        """Write the verdicts into the routing tables of their groups, and say what was done and why."""
+        moved, split = list(plan.moved or ((),) * plan.groups), list(plan.split or ((),) * plan.groups)
+        reasons = []
+        for group, verdict in verdicts.items():
+            split[group] = _split_table(split[group], verdict)
+            hot = {key for key, _ in split[group]}
+            merged = dict(moved[group]) | verdict.moved
+            table = tuple(sorted((key, task) for key, task in merged.items() if key not in hot))
+            moved[group] = self._trimmed(plan.without_homes(group, table), verdict)
+            reasons.append(_reason("both sides" if plan.shared else f"{plan.keeps(group)[0]} group", verdict))
+        after = replace(
+            plan, moved=tuple(moved), split=tuple(split), version=plan.version + 1, moving=True,
+            migrations=plan.migrations + 1, volume=round(sum(verdict.volume for verdict in verdicts.values())),
+        )  # fmt: skip
+        return after, "; ".join(reasons)
+
+    def _trimmed(self, table: Table, verdict: Verdict) -> Table:
+        """Keep the table within its bound: the keys that move now stay, older entries go back to their hash."""
+        if len(table) <= self.table:
+            return table
+        kept = sorted(table, key=lambda entry: (entry[0] not in verdict.moved, entry[0]))[: self.table]
+        return tuple(sorted(kept))
+
+
+def _pair_share(spec: JoinSpec) -> float:
+    """Guess which part of the pairs of equal keys meets the other conditions: each inequality keeps half of them."""
+    times = (spec.left.time, spec.left.seq)
+    return float(0.5 ** sum(term.op is not Op.EQ and term.left not in times for term in spec.terms))
+
+
+def _shape(plan: FastJoinPlan) -> tuple[object, ...]:
+    return plan.left, plan.right, plan.shared
+
+
+def _fresh(plan: FastJoinPlan, stats: list[TaskStats]) -> bool:
+    """Tell whether the statistics were taken under this very plan."""
+    seen = [(one.notes.get("version"), one.notes.get("tasks")) for one in stats]
+    return len(stats) == plan.tasks and all(one == (plan.version, plan.tasks) for one in seen)
+
+
+def _remember(memory: Memory, age: int, verdict: Verdict) -> Memory:
+    """Back off: behind an action that soon has to be followed by another, and when nothing useful can be done (003-13)."""
+    ready, streak, failures, acted = memory
+    if verdict.useful:
+        at_once = streak and age <= ready + 1  # as soon as it was allowed to: what it did before has not lasted
+        streak = min(streak + 1, 8) if at_once else max(streak - 1, 1)
+        return age + 1 + min(REST, 1 << (streak - 1)), streak, 0, age
+    if verdict.exceeded:
+        return age + min(REST, 1 << min(failures, 8)), streak, failures + 1, acted
+    return age, streak, 0, acted
+
+
+def _split_table(old: Splits, verdict: Verdict) -> Splits:
+    kept = {key: tasks for key, tasks in old if key not in verdict.whole}
+    return tuple(sorted((kept | verdict.split).items()))
+
+
+def _reason(who: str, verdict: Verdict) -> str:
+    parts = []
+    if verdict.moved:
+        targets = sorted(set(verdict.moved.values()))
+        parts.append(
+            f"{len(verdict.moved)} keys to task{'s' if len(targets) > 1 else ''} {', '.join(map(str, targets))}"
+        )
+    parts += [f"key {key} split over {len(tasks)} tasks" for key, tasks in sorted(verdict.split.items())]
+    if verdict.whole:
+        parts.append(f"{len(verdict.whole)} cooled keys made whole")
+    done = f"{', '.join(parts)}, about {verdict.volume:,.0f} rows"
+    return f"{who}: LI {verdict.before:.2f}, {done}, LI {verdict.after:.2f} expected"

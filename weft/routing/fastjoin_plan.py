@@ -1,0 +1,181 @@
+"""FastJoin's plan: a hash, a routing table of moved keys per group, and the hot keys that are split over several tasks.
+
+The routing table is asked first, the hash decides where it has no entry (003-02). Entries are per group (003-21): moving
+key k in the group that keeps R changes where R(k) is kept *and* where S(k) asks, and nothing in the other group. In the
+shared layout, where all tasks keep both sides, one table serves both.
+
+A split key is ours, not the paper's: one of its tasks, drawn by `u`, keeps a tuple, and all of its tasks are asked.
+
+What the monitors remember (`age` to `volume`) travels in the plan but is no part of its equality: a plan that routes the
+same is the same plan, and nothing migrates.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from typing_extensions import Self
+
+from weft.routing.groups import Group, group_of, hash_home, key_word
+from weft.routing.plan import Plan, owned
+from weft.types import SIDES, U32, Bools, Side, Words, other
+
+__all__ = ["FastJoinPlan", "Memory", "Splits", "Table"]
+
+Table = tuple[tuple[int, int], ...]
+"""(key, task), ascending by key: the keys that do not live where their hash says."""
+
+Splits = tuple[tuple[int, tuple[int, ...]], ...]
+"""(key, tasks), ascending by key: the keys that live on several tasks."""
+
+Memory = tuple[int, int, int, int]
+"""A monitor's memory: the age from which it may act again, its streak, its failures in a row, the age at which it acted."""
+
+
+@dataclass(frozen=True)
+class FastJoinPlan(Plan):
+    """`moved[g]` and `split[g]` belong to group g: 0 keeps the left side, 1 the right one; in the shared layout 0 keeps both."""
+
+    scheme: ClassVar[str] = "fastjoin"
+
+    left: tuple[int, ...] = (0,)
+    right: tuple[int, ...] = (0,)
+    shared: bool = False
+    moved: tuple[Table, ...] = ()
+    split: tuple[Splits, ...] = ()
+    version: int = 0
+    """Grows with every change of route, so that statistics tell which plan they were taken under."""
+    age: int = field(default=0, compare=False)
+    """Control steps so far."""
+    memory: tuple[Memory, ...] = field(default=(), compare=False)
+    migrations: int = field(default=0, compare=False)
+    """Migrations so far."""
+    moving: bool = field(default=False, compare=False)
+    """A migration was decided and statistics taken behind it have not come in yet."""
+    volume: int = field(default=0, compare=False)
+    """Rows that the last migration moved, as estimated when it was decided."""
+
+    @property
+    def groups(self) -> int:
+        """Return the number of groups with a routing table of their own."""
+        return 1 if self.shared else 2
+
+    def number(self, keeper: Side) -> int:
+        """Return the number of the group that keeps a side."""
+        return 0 if self.shared else SIDES.index(keeper)
+
+    def keeps(self, group: int) -> tuple[Side, ...]:
+        """Return the sides that a group keeps."""
+        return SIDES if self.shared else (SIDES[group],)
+
+    def members(self, group: int) -> Group:
+        """Return the tasks of a group."""
+        return group_of(self.keeps(group)[0], self.tasks, shared=self.shared)
+
+    def key(self, side: Side, words: Words) -> Words:
+        """Return the routing key of each tuple."""
+        return key_word(words, self.left if side == "left" else self.right)
+
+    def home(self, group: int, keys: Words) -> NDArray[np.int64]:
+        """Return the task that the hash alone gives each key."""
+        members = self.members(group)
+        return members.start + hash_home(keys, members.size)
+
+    @cached_property
+    def _tables(self) -> tuple[tuple[Words, NDArray[np.int64]], ...]:
+        return tuple(
+            (np.array([key for key, _ in table], np.int64), np.array([task for _, task in table], np.int64))
+            for table in self.moved
+        )
+
+    @cached_property
+    def _hot(self) -> tuple[Words, ...]:
+        return tuple(np.array([key for key, _ in splits], np.int64) for splits in self.split)
+
+    def owner(self, group: int, keys: Words) -> NDArray[np.int64]:
+        """Return the task of each key that is not split: by table, else by hash."""
+        owner = self.home(group, keys)
+        if group < len(self._tables) and len(self._tables[group][0]):
+            listed, tasks = self._tables[group]
+            place = np.minimum(np.searchsorted(listed, keys), len(listed) - 1)
+            owner = np.where(listed[place] == keys, tasks[place], owner)
+        return owner
+
+    def store(self, side: Side, words: Words, u: U32) -> Bools:
+        group, keys = self.number(side), self.key(side, words)
+        owner = self.owner(group, keys)
+        for rows, tasks in self._split_rows(group, keys):
+            member = (u[rows].astype(np.uint64) * np.uint64(len(tasks)) >> np.uint64(32)).astype(np.int64)
+            owner[rows] = tasks[member]
+        return owned(owner, self.tasks)
+
+    def probe(self, side: Side, words: Words, u: U32) -> Bools:
+        group, keys = self.number(other(side)), self.key(side, words)
+        asked = owned(self.owner(group, keys), self.tasks)
+        for rows, tasks in self._split_rows(group, keys):
+            asked[:, rows] = np.isin(np.arange(self.tasks), tasks)[:, None]
+        return asked
+
+    def _split_rows(self, group: int, keys: Words) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+        """Return the rows of each split key and its tasks."""
+        if group >= len(self._hot) or not len(self._hot[group]):
+            return []
+        hot = self._hot[group]
+        place = np.minimum(np.searchsorted(hot, keys), len(hot) - 1)
+        rows = np.flatnonzero(hot[place] == keys)
+        return [
+            (rows[place[rows] == number], np.array(self.split[group][number][1], np.int64))
+            for number in np.unique(place[rows])
+        ]
+
+    def adapt(self, tasks: int) -> Plan:
+        """Keep what still makes sense with another number of tasks; keys of tasks that are gone go back to their hash."""
+        if tasks == self.tasks:
+            return self
+        bare = replace(
+            self, tasks=tasks, moved=(), split=(), version=self.version + 1, memory=(), moving=False, volume=0
+        )
+        moved, split = [], []
+        for group, table in enumerate(self.moved):
+            members, old = bare.members(group), self.members(group)
+            kept = tuple(
+                (key, task - old.start + members.start) for key, task in table if task < old.start + members.size
+            )
+            moved.append(bare.without_homes(group, kept))
+        for group, splits in enumerate(self.split):
+            members, old = bare.members(group), self.members(group)
+            shrunk = [
+                (key, tuple(t - old.start + members.start for t in at if t < old.start + members.size))
+                for key, at in splits
+            ]
+            split.append(tuple((key, at) for key, at in shrunk if len(at) > 1))
+        return replace(bare, moved=tuple(moved), split=tuple(split))
+
+    def without_homes(self, group: int, table: Table) -> Table:
+        """Drop the entries that say what the hash says."""
+        if not table:
+            return ()
+        home = self.home(group, np.array([key for key, _ in table], np.int64))
+        return tuple(entry for entry, task in zip(table, home.tolist(), strict=True) if entry[1] != task)
+
+    def copies(self) -> tuple[float, float]:
+        return 1.0, 1.0
+
+    def lookups(self) -> tuple[float, float]:
+        most = [max((len(tasks) for _, tasks in splits), default=1) for splits in self.split] or [1]
+        return float(most[-1]), float(most[0])
+
+    def to_json(self) -> dict[str, Any]:
+        return {"scheme": self.scheme, **{one.name: getattr(self, one.name) for one in fields(self)}}
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Self:
+        return cls(**{name: _tuples(value) for name, value in data.items()})
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value

@@ -1,0 +1,273 @@
+"""A monitor of FastJoin: one group's load table, and what to change when its tasks drift apart (003-04).
+
+A round takes the heaviest and the lightest task; if LI exceeds the threshold, the selection algorithm picks keys that move
+from one to the other, and the table is updated (003-04). Departures from the paper, each because a plan change here moves
+everything it moves in one batch boundary, read from shared state:
+
+- several rounds may go into one plan change (`rounds`; 1 is the paper's);
+- a heaviest task that no set of keys can relieve (003-13) is set aside and the next heaviest is looked at, so that one hot
+  key does not keep the others from being balanced;
+- with `split_hot` such a task's hottest key is split over as many tasks as make the heaviest one lightest;
+- a change must lower LI or the greatest load by `gain`, and LI must exceed the threshold beyond the noise of the arrivals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from weft.routing.fastjoin_plan import FastJoinPlan
+from weft.routing.keywatch import kept_counts, phi_counts
+from weft.routing.loads import ASK, Floats, Pair, WorkPair, load_imbalance, loads_of, work_of
+from weft.routing.scheme import TaskStats
+from weft.types import Words
+
+__all__ = ["Limits", "LoadTable", "Verdict", "judge", "load_table"]
+
+HOT_KEYS = 64
+"""At most so many keys of a group are split."""
+
+COLD = 0.25
+"""A split key whose share of rows and arrivals has fallen below this part of a task's fair share is made whole again."""
+
+
+@dataclass
+class LoadTable:
+    """The load information table of one group (003-04): sides x tasks in all, and per task sides x keys.
+
+    `keys[t]` are the keys whose counts task `t` has noted; `whole[t]` tells which of them live on that task alone. Loads
+    are the paper's products, or work where `share` is given: the part of the pairs of equal keys that meet all conditions.
+    """
+
+    stored: Floats
+    phi: Floats
+    keys: list[Words]
+    key_stored: list[Floats]
+    key_phi: list[Floats]
+    whole: list[NDArray[np.bool_]]
+    share: float | None = None
+
+    @property
+    def loads(self) -> Floats:
+        """L of each task (1), or its work. Keys that are not noted are light: they count as arrivals, not as pairs."""
+        if self.share is None:
+            return loads_of(self.stored, self.phi)
+        pairs = [float((rows * phi).sum()) for rows, phi in zip(self.key_stored, self.key_phi, strict=True)]
+        return np.asarray(ASK * self.phi.sum(axis=0) + self.share * np.array(pairs))
+
+    @property
+    def noise(self) -> Floats:
+        """Return the standard deviation of each task's load if arrivals are independent of one another."""
+        if self.share is None:
+            return np.asarray(np.sqrt((self.stored**2 * self.phi).sum(axis=0)))
+        found = []
+        for rows, phi, total in zip(self.key_stored, self.key_phi, self.phi.T, strict=True):
+            light = np.maximum(total - phi.sum(axis=1), 0.0).sum()
+            found.append(((ASK + self.share * rows) ** 2 * phi).sum() + ASK**2 * light)
+        return np.sqrt(np.array(found))
+
+    def pair(self, source: int, target: int) -> tuple[Pair, NDArray[np.int64]]:
+        """Return the two tasks with the keys that could move, and the positions of those keys."""
+        free = np.flatnonzero(self.whole[source])
+        both = [source, target]
+        parts = self.stored[:, both], self.phi[:, both], self.key_stored[source][:, free], self.key_phi[source][:, free]
+        return Pair(*parts) if self.share is None else WorkPair(*parts, self.loads[both], self.share), free
+
+    def move(self, source: int, target: int, chosen: NDArray[np.int64]) -> None:
+        """Update the table as if the chosen keys had moved."""
+        rows, phi = self.key_stored[source][:, chosen], self.key_phi[source][:, chosen]
+        for table, part in ((self.stored, rows), (self.phi, phi)):
+            table[:, source] -= part.sum(axis=1)
+            table[:, target] += part.sum(axis=1)
+        self.keys[target] = np.concatenate([self.keys[target], self.keys[source][chosen]])
+        self.key_stored[target] = np.concatenate([self.key_stored[target], rows], axis=1)
+        self.key_phi[target] = np.concatenate([self.key_phi[target], phi], axis=1)
+        self.whole[target] = np.concatenate([self.whole[target], np.ones(len(chosen), np.bool_)])
+        self._drop(source, chosen)
+
+    def _drop(self, task: int, gone: NDArray[np.int64]) -> None:
+        self.keys[task] = np.delete(self.keys[task], gone)
+        self.key_stored[task] = np.delete(self.key_stored[task], gone, axis=1)
+        self.key_phi[task] = np.delete(self.key_phi[task], gone, axis=1)
+        self.whole[task] = np.delete(self.whole[task], gone)
+
+    def gathered(self, word: int) -> tuple[Floats, Floats, list[tuple[int, int]]]:
+        """Return a key's rows on all tasks together, its arrivals (each task of a split key has all of them), and where."""
+        found = [(task, np.flatnonzero(keys == word)) for task, keys in enumerate(self.keys)]
+        places = [(task, int(at[0])) for task, at in found if len(at)]
+        rows = np.stack([self.key_stored[task][:, at] for task, at in places]).sum(axis=0)
+        phi = np.stack([self.key_phi[task][:, at] for task, at in places]).max(axis=0)
+        return rows, phi, places
+
+    def without(self, word: int) -> LoadTable:
+        """Return a copy of the table in which a key is nowhere."""
+        rest = LoadTable(
+            self.stored.copy(), self.phi.copy(), list(self.keys), list(self.key_stored), list(self.key_phi),
+            list(self.whole), self.share,
+        )  # fmt: skip
+        for task, at in self.gathered(word)[2]:
+            rest.stored[:, task] -= self.key_stored[task][:, at]
+            rest.phi[:, task] -= self.key_phi[task][:, at]
+            rest._drop(task, np.array([at]))
+        return rest
+
+    def add(self, task: int, word: int, rows: Floats, phi: Floats) -> None:
+        """Give a task its part of a split key."""
+        self.stored[:, task] += rows
+        self.phi[:, task] += phi
+        self.keys[task] = np.append(self.keys[task], word)
+        self.key_stored[task] = np.column_stack([self.key_stored[task], rows])
+        self.key_phi[task] = np.column_stack([self.key_phi[task], phi])
+        self.whole[task] = np.append(self.whole[task], False)
+
+    def hottest(self, task: int) -> int | None:
+        """Return the key, whole or split, without which a task would have least to do."""
+        rows, phi = self.key_stored[task], self.key_phi[task]
+        if not len(self.keys[task]):
+            return None
+        if self.share is not None:
+            return int(self.keys[task][work_of(rows, phi, self.share).argmax()])
+        rest = (self.stored[:, [task]] - rows) * (self.phi[:, [task]] - phi)
+        return int(self.keys[task][rest.sum(axis=0).argmin()])
+
+    def peaks(self, rows: Floats, phi: Floats) -> tuple[NDArray[np.int64], Floats]:
+        """Return the tasks, lightest first, and the load of each of the first 1, 2, ... if these shared such a key.
+
+        What else these tasks have is taken as evened out among them: the rounds that follow move whole keys to that end.
+        """
+        loads = self.loads
+        order = np.argsort(loads, kind="stable")
+        parts = np.arange(1, len(order) + 1)
+        if self.share is not None:
+            own = ASK * phi.sum() + self.share * (rows * phi).sum() / parts
+            return order, np.cumsum(loads[order]) / parts + own
+        stored = np.cumsum(self.stored[:, order], axis=1) / parts + rows[:, None] / parts
+        return order, loads_of(stored, np.cumsum(self.phi[:, order], axis=1) / parts + phi[:, None])
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The numbers a monitor decides by; `FastJoin` explains them."""
+
+    threshold: float
+    select: Callable[[Pair], NDArray[np.int64]]
+    rounds: int
+    gain: float
+    noise: float
+    split_hot: bool
+
+
+@dataclass
+class Verdict:
+    """What a monitor wants changed: owners by key, tasks by split key, keys made whole; and what it expects of it."""
+
+    before: float
+    after: float
+    moved: dict[int, int] = field(default_factory=dict)
+    split: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    whole: tuple[int, ...] = ()
+    volume: float = 0.0
+    exceeded: bool = False
+    """LI was over the threshold, whether or not something useful was found."""
+
+    @property
+    def useful(self) -> bool:
+        return bool(self.moved or self.split)
+
+
+def load_table(plan: FastJoinPlan, group: int, stats: list[TaskStats], share: float | None = None) -> LoadTable:
+    """Make the table of one group from the notes of its tasks; task numbers are those within the group."""
+    members, sides = plan.members(group), plan.keeps(group)
+    hot = np.array([key for key, _ in plan.split[group]] if plan.split else [], np.int64)
+    shape = len(sides), members.size
+    table = LoadTable(np.zeros(shape), np.zeros(shape), [], [], [], [], share)
+    for task in range(members.size):
+        notes = stats[members.start + task].notes
+        kept, phi = [kept_counts(notes, side) for side in sides], [phi_counts(notes, side) for side in sides]
+        table.stored[:, task], table.phi[:, task] = [one.total for one in kept], [one.total for one in phi]
+        keys = np.unique(np.concatenate([one.keys for one in (*kept, *phi)]))
+        table.keys.append(keys)
+        table.key_stored.append(np.stack([one.sure(keys) for one in kept]))
+        table.key_phi.append(np.stack([one.sure(keys) for one in phi]))
+        table.whole.append(~np.isin(keys, hot))
+    return table
+
+
+def judge(plan: FastJoinPlan, group: int, table: LoadTable, limits: Limits) -> Verdict:
+    """Go through the rounds; what comes back is useful only if it is worth a migration."""
+    start = plan.members(group).start
+    before, heaviest = load_imbalance(table.loads), float(table.loads.max())
+    verdict = Verdict(before, before)
+    already = {key for key, _ in plan.split[group]} if plan.split else set()
+    cooled = _cooled(plan, group, table)
+    aside = np.zeros(len(table.loads), np.bool_)
+    rounds = 0
+    while rounds < limits.rounds and not aside.all():
+        loads = table.loads
+        source, target = int(np.where(aside, -1.0, loads).argmax()), int(loads.argmin())
+        if source == target or not _exceeds(table, source, target, limits):
+            break
+        verdict.exceeded = True
+        pair, free = table.pair(source, target)
+        chosen = limits.select(pair)
+        if len(chosen):
+            rounds += 1
+            verdict.volume += float(pair.rows[chosen].sum())
+            verdict.moved |= dict.fromkeys(table.keys[source][free[chosen]].tolist(), start + target)
+            table.move(source, target, free[chosen])
+        elif limits.split_hot and len(verdict.split.keys() | already) < HOT_KEYS:
+            rounds += 1
+            aside[source] = not _split(table, source, start, verdict, limits.gain)
+        else:
+            aside[source] = True
+    verdict.after = load_imbalance(table.loads)
+    # Two infinities are no gain, but a lower peak beside idle tasks is one.
+    if not (verdict.after < (1 - limits.gain) * before or table.loads.max() < (1 - limits.gain) * heaviest):
+        return Verdict(before, before, exceeded=verdict.exceeded)
+    verdict.whole = tuple(key for key in cooled if key not in verdict.split)
+    return verdict
+
+
+def _exceeds(table: LoadTable, source: int, target: int, limits: Limits) -> bool:
+    """LI > threshold (2), and still so when arrivals were `noise` standard deviations off on both tasks."""
+    loads, noise = table.loads, limits.noise * table.noise
+    low, high = loads[source] - noise[source], loads[target] + noise[target]
+    return bool(loads[source] > 0 and low > limits.threshold * high)
+
+
+def _split(table: LoadTable, source: int, start: int, verdict: Verdict, gain: float) -> bool:
+    """Split the key that loads a task most, or split it anew; tell whether that lowers the greatest load involved."""
+    word = table.hottest(source)
+    if word is None:
+        return False
+    rows, phi, places = table.gathered(word)
+    rest = table.without(word)
+    order, peaks = rest.peaks(rows, phi)
+    best = int(np.argmin(np.round(peaks / peaks.max(), 9))) + 1 if peaks.max() > 0 else 1
+    tasks = sorted(order[:best].tolist())
+    before = max(float(table.loads[task]) for task, _ in places)
+    if best == 1 or tasks == sorted(task for task, _ in places) or peaks[best - 1] >= (1 - gain) * before:
+        return False
+    verdict.moved.pop(word, None)
+    verdict.split[word] = tuple(start + task for task in tasks)
+    verdict.volume += float(rows.sum()) * (best - 1) / best
+    for task in tasks:
+        rest.add(task, word, rows / best, phi)
+    for name in ("stored", "phi", "keys", "key_stored", "key_phi", "whole"):
+        setattr(table, name, getattr(rest, name))
+    return True
+
+
+def _cooled(plan: FastJoinPlan, group: int, table: LoadTable) -> tuple[int, ...]:
+    """Return the split keys that have become ordinary; they are made whole when something else changes anyway."""
+    found = []
+    for word, _ in plan.split[group] if plan.split else ():
+        listed = any(word in keys for keys in table.keys)
+        rows, phi, _ = table.gathered(word) if listed else (np.zeros(1), np.zeros(1), [])
+        fair = COLD / table.stored.shape[1]
+        if (rows <= fair * table.stored.sum(axis=1)).all() and (phi <= fair * table.phi.sum(axis=1)).all():
+            found.append(word)
+    return tuple(found)
