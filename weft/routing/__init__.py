@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from weft.routing.broadcast import BroadcastPlan
+from weft.routing.chain import ChainPlan
+from weft.routing.chained import Chained, Pim
 from weft.routing.hash import HashPlan
 from weft.routing.loop import next_plan
 from weft.routing.matrix import MatrixPlan, best_shape
 from weft.routing.plan import PLANS, Plan, plan_from_json
+from weft.routing.predictor import Sta
 from weft.routing.range import RangePlan
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.routing.schemes import SCHEMES, Broadcast, Hash, Matrix, Range, Split, scheme_named
 from weft.routing.split import SplitPlan
+from weft.routing.sta import StaPlan
 
 __all__ = [
-    "PLANS", "SCHEMES", "Broadcast", "BroadcastPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Notes", "Plan", "Range",
-    "RangePlan", "Scheme", "Split", "SplitPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json",
-    "scheme_named",
+    "PLANS", "SCHEMES", "Broadcast", "BroadcastPlan", "ChainPlan", "Chained", "Hash", "HashPlan", "Matrix", "MatrixPlan",
+    "Notes", "Pim", "Plan", "Range", "RangePlan", "Scheme", "Split", "SplitPlan", "Sta", "StaPlan", "TaskStats", "TaskView",
+    "best_shape", "next_plan", "plan_from_json", "scheme_named",
 ]  # fmt: skip

@@ -9,9 +9,11 @@ import numpy as np
 
 from weft.errors import SpecError, UnknownName
 from weft.routing.broadcast import BroadcastPlan
+from weft.routing.chained import Chained, Pim
 from weft.routing.hash import HashPlan
 from weft.routing.matrix import MatrixPlan, best_shape
 from weft.routing.plan import Plan
+from weft.routing.predictor import Sta
 from weft.routing.range import RangePlan
 from weft.routing.scheme import Scheme, TaskStats, weighted_sample
 from weft.routing.split import SplitPlan
@@ -135,7 +137,7 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
     return float(share.max() / max(share.mean(), 1e-9))
 
 
-SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Hash, Broadcast, Split, Matrix, Range)}
+SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Hash, Broadcast, Split, Matrix, Range, Sta, Chained, Pim)}
 """Schemes by the name users write."""
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import SpecError
-from weft.sketch.countmin import Counts, CountMin
+from weft.sketch.countmin import CountMin, Counts
 from weft.types import Bools, Words
 
 __all__ = ["ASketch", "heaviest"]
