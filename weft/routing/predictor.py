@@ -13,7 +13,7 @@ paper leaves a promoted key's old tuples in the chain, 000-26, and moves only th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -92,7 +92,7 @@ class Sta(Scheme):
         columns = key_columns(spec, "sta")
         notes: Notes = {"newest": max(newest_of(spec, view), before.get("newest", WORD_MIN))}
         for side, column in zip(SIDES, columns, strict=True):
-            sketch = ASketch.of_json(before[side]) if side in before else ASketch(self.top, self.depth, self.width)
+            sketch = self._sketch(before.get(side))
             keys, counts = np.unique(view.stored[side][column][new_here(view, side)], return_counts=True)
             order = np.argsort(-counts, kind="stable")
             sketch.update(keys[order], counts[order].astype(np.int64))
@@ -102,6 +102,14 @@ class Sta(Scheme):
                 counted -= self.halve
             notes[side], notes[f"{side} counted"] = sketch.to_json(), counted
         return notes
+
+    def _sketch(self, noted: dict[str, Any] | None) -> ASketch:
+        """Return the sketch of the notes; a new one if there is none, or it has another shape."""
+        found = None if noted is None else ASketch.of_json(noted)
+        if found is None or (found.rest.depth, found.rest.width) != (self.depth, self.width):
+            return ASketch(self.top, self.depth, self.width)
+        found.top = self.top
+        return found
 
     def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
         assert isinstance(plan, StaPlan)
@@ -123,7 +131,7 @@ class Sta(Scheme):
         self, side: Side, now: tuple[int, ...], plan: StaPlan, stats: list[TaskStats]
     ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the hot keys in ascending order and, with two choices, the hot task of each."""
-        sketches = [ASketch.of_json(task.notes[side]) for task in stats if side in task.notes]
+        sketches = [self._sketch(task.notes[side]) for task in stats if side in task.notes]
         if not sketches:
             return now, ()
         keys, counts = heaviest(sketches, sum(len(sketch.keys) for sketch in sketches))

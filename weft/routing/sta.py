@@ -8,6 +8,7 @@ a plan is a pure function of a tuple, so the tuple's draw `u` stands for it: as 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -16,6 +17,14 @@ from weft.routing.plan import Plan, draw_of
 from weft.types import U32, WORD_MIN, Bools, Side, Words
 
 __all__ = ["StaPlan"]
+
+
+@lru_cache(maxsize=64)
+def _array(words: tuple[int, ...]) -> Words:
+    """Return a plan's tuple as an array; a migration asks the same plan many times."""
+    made = np.array(words, np.int64)
+    made.flags.writeable = False
+    return made
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ class StaPlan(Plan):
 
     def is_hot(self, side: Side, words: Words) -> tuple[Bools, Words]:
         """Tell which tuples have a hot key, and the place of each among the hot keys."""
-        keys = np.array(self.left_hot if side == "left" else self.right_hot, np.int64)
+        keys = _array(self.left_hot if side == "left" else self.right_hot)
         word = words[self.left if side == "left" else self.right]
         if not len(keys) or not self.hot_tasks:
             return np.zeros(len(word), np.bool_), np.zeros(len(word), np.int64)
@@ -64,7 +73,7 @@ class StaPlan(Plan):
 
     def store(self, side: Side, words: Words, u: U32) -> Bools:
         hot, place = self.is_hot(side, words)
-        placed = np.array(self.left_place if side == "left" else self.right_place, np.int64)
+        placed = _array(self.left_place if side == "left" else self.right_place)
         owner = draw_of(u, self.cold_tasks)
         if hot.any():
             among = placed[place[hot]] if len(placed) else draw_of(u[hot], self.hot_tasks)

@@ -175,15 +175,20 @@ class ASketch:
 
 
 def heaviest(sketches: Sequence[ASketch], top: int) -> tuple[Words, Counts]:
-    """Return the heaviest keys of all streams together, heaviest first, with the sums of their estimates.
+    """Return the heaviest keys of all streams together, heaviest first, with estimates that are never too small.
 
-    An augmented sketch does not merge into another one: what a filter counted exactly is in no cell. But any key's
-    estimates add up, and a key that is among the `top` of all is in some filter unless its share everywhere is small.
+    An augmented sketch does not merge into another one: what a filter counted exactly is in no cell. But `N_c - O_c` of all
+    filters and the sum of all count-min sketches together hold every tuple once. A key that is among the `top` of all is
+    in some filter unless its share everywhere is small.
     """
-    filters = [sketch.keys for sketch in sketches]
-    keys = np.unique(np.concatenate(filters)) if filters else np.zeros(0, np.int64)
-    counts = np.zeros(len(keys), np.int64)
-    for sketch in sketches:
-        counts += sketch.estimate(keys)
+    if not sketches:
+        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    filtered = np.concatenate([sketch.keys for sketch in sketches])
+    exact = np.concatenate([sketch.new - sketch.old for sketch in sketches])
+    keys, place = np.unique(filtered, return_inverse=True)
+    rest = sketches[0].rest
+    for sketch in sketches[1:]:
+        rest = rest.merge(sketch.rest)
+    counts = np.bincount(place, exact, len(keys)).astype(np.int64) + rest.estimate(keys)
     order = np.lexsort((keys, -counts))[:top]
     return keys[order], counts[order]

@@ -7,6 +7,7 @@ probability at most `exp(-depth)`. Sketches of the same shape and seed add up: t
 from __future__ import annotations
 
 import base64
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ class CountMin:
                 f"Their seeds are {self.seed} and {other.seed}.",
                 "make both with the same depth, width and seed.",
             )
-        merged = CountMin(self.depth, self.width, self.seed)
+        merged = copy(self)
         merged.table = self.table + other.table
         return merged
 

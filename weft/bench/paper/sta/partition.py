@@ -43,7 +43,8 @@ def figure_32(scale: float) -> Figure:
         "Hashing 0.12, 1.3, 4.2, 25, 40 and random choice 0.05, 0.08, 0.05, 0.07, 0.2 for Z = 0.5 .. 2.5: more than 2 x less.",
         ("Z", "hash", "random", "STA, 2 hot tasks", "STA, 20 hot tasks"), tuple(rows), holds=better > 2,
         verdict=f"Random choice is at least {better:.1f} x better. STA as a whole is not as even: with Z >= 2 "
-        f"its two hot tasks hold nearly everything, so that it is {min(two):.1f} to {max(two):.1f} x better than hashing; more hot tasks help.",
+        f"its two hot tasks hold nearly everything, so that it is {min(two):.1f} to {max(two):.1f} x better than "
+        "hashing; more hot tasks help.",
         papers=("000-36", "000-38", "000-66"), y="% of tuples", log_y=True,
     )  # fmt: skip
 

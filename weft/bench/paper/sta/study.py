@@ -63,7 +63,7 @@ def figure_6(scale: float) -> Figure:
         ("Z", "chained", "top-k filter"), tuple(rows),
         holds=rises and all(row[2] <= row[1] for row in rows if row[0] >= 1) and rows[3][2] < 3,
         verdict=f"Chained {rows[0][1]:.1f} to {rows[-1][1]:.1f} of {LINKS} sub-indexes; behind the sketch "
-        f"{rows[0][2]:.1f} at Z = 0.1, {rows[3][2]:.1f} at Z = 1.5. Exactly 1 cannot be: a key is in the chain until the sketch knows it, and at small Z "
-        "the 32 most frequent keys of a stream are hardly more frequent than others.",
+        f"{rows[0][2]:.1f} at Z = 0.1, {rows[3][2]:.1f} at Z = 1.5. Exactly 1 cannot be: a key is in the chain "
+        "until the sketch knows it, and at small Z the 32 most frequent keys of a stream are hardly more frequent than others.",
         papers=("000-46", "000-54"), y="sub-indexes with the key",
     )  # fmt: skip
