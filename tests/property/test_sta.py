@@ -35,7 +35,8 @@ from weft.state import MemoryStore
 some = share(0.2)
 OPS = ("<", "<=", ">", ">=", "!=")
 EXACT: list[Scheme] = [
-    Sta(top=1, margin=1),
+    Sta(top=1, margin=1, worth=0),
+    Sta(top=2),
     Sta(hot=1, top=2, margin=1, choices="two choices"),
     Sta(top=2, margin=1, cold="publish"),
     Sta(top=3, margin=1, halve=4),

@@ -54,7 +54,7 @@ def notes_of(draw: st.DrawFn) -> dict:
 
 EXACT = [
     Sta(),
-    Sta(hot=1, margin=1),
+    Sta(hot=1, margin=1, worth=0),
     Sta(hot=3, choices="two choices", top=4),
     Sta(cold="publish", margin=1),
     Sta(cold="publish", choices="two choices", top=2),
@@ -174,6 +174,13 @@ def test_a_margin_keeps_keys_of_equal_weight_where_they_are():
     notes = [stats_with({side: sketch_of([3] * 10 + [4] * 12) for side in SIDES})]
     assert Sta(top=1, margin=1.5).control(spec, plan, notes) == (plan, "")
     assert Sta(top=1, margin=1).control(spec, plan, notes)[0].left_hot == (4,)  # type: ignore[attr-defined]
+
+
+def test_a_change_that_moves_few_tuples_is_not_worth_it():
+    spec, plan = SPECS["less"], StaPlan(4, left_hot=(3, 4), right_hot=(3, 4))
+    notes = [stats_with({side: sketch_of([3] * 200 + [4] * 2 + [5] * 4) for side in SIDES})]
+    assert Sta(top=2, margin=1, worth=0.05).control(spec, plan, notes) == (plan, "")
+    assert Sta(top=2, margin=1, worth=0).control(spec, plan, notes)[0].left_hot == (3, 5)  # type: ignore[attr-defined]
 
 
 @pytest.mark.paper("000-11")

@@ -53,6 +53,9 @@ class Sta(Scheme):
         Of the sketches (000-10).
     margin
         A key takes a hot one's place when it is so many times as frequent. 1 is the paper's swap; more spares migrations.
+    worth
+        Keys change sides only when those that would have at least this share of all tuples counted: moving rows has its
+        price, and at the tail of the hot keys counts are close. 0 is the paper's.
     halve
         Counts are halved whenever a task has counted so many tuples of a side; 0, as in the paper, never (000-15).
     """
@@ -68,6 +71,7 @@ class Sta(Scheme):
     depth: int = 8
     width: int = 512
     margin: float = 1.5
+    worth: float = 0.02
     halve: int = 0
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
@@ -138,6 +142,10 @@ class Sta(Scheme):
         keys, counts = keys[counts > 1], counts[counts > 1]  # not hot at first sight (000-14)
         held = np.isin(keys, np.array(now, np.int64))
         rank = np.lexsort((keys, -np.where(held, counts * self.margin, counts)))[: self.top]
+        total = sum(int((sketch.new - sketch.old).sum() + sketch.rest.table[0].sum()) for sketch in sketches)
+        moved = counts[np.setdiff1d(np.flatnonzero(held), rank)].sum() + counts[rank][~held[rank]].sum()
+        if now and moved < self.worth * total:
+            rank = np.flatnonzero(held)
         keys, counts = keys[rank], counts[rank]
         order = np.argsort(keys)
         place = two_choices(keys, counts, plan.hot_tasks)[order] if self.choices == "two choices" else np.zeros(0, int)

@@ -35,7 +35,7 @@ SYSTEMS: dict[str, System] = {
     "MCI code": System(lambda _: Chained("one", "all"), "runs", exact=True),
     "PIM": System(lambda size: Pim(max(1, size.rows // 2), "paper", size.checkpoint), "runs", exact=False),
     "PIM exact": System(lambda size: Pim(max(1, size.rows // 2), "exact"), "runs", exact=True),
-    "STA": System(lambda size: Sta(mode="paper", checkpoint=size.checkpoint, margin=1.0), "runs", exact=False),
+    "STA": System(lambda size: Sta(mode="paper", checkpoint=size.checkpoint, margin=1, worth=0), "runs", exact=False),
     "STA exact": System(lambda _: Sta(), "runs", exact=True),
 }
 """Round robin and random choices are draws of `u`; MCI as the paper prints it and as the authors' code has it (000-34)."""
