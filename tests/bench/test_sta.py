@@ -7,8 +7,9 @@ import pyarrow as pa
 import pytest
 
 import weft
-from weft.bench.paper.sta import cost, metrics
+from weft.bench.paper.sta import FIGURES, cost, metrics
 from weft.bench.paper.sta.routed import route
+from weft.bench.paper.sta.sized import Setting, measure
 from weft.bench.paper.sta.systems import SYSTEMS, Sizes
 from weft.bench.workloads import readings, trips, zipf_keys
 from weft.local import Join
@@ -118,3 +119,34 @@ def test_readings_have_heavy_tails():
         counts = np.sort(np.unique(table.column(name).to_numpy(), return_counts=True)[1])[::-1]
         assert counts[: len(counts) // 10].sum() > (0.12 if name == "v" else 0.4) * 50_000
     assert (np.abs(table.column("v").to_numpy()) < 345).all()
+
+
+@pytest.mark.paper("000-46", "000-53", "000-54", "000-66", "000-67")
+@pytest.mark.parametrize("name", ["5", "6", "32", "33"])
+def test_figures_of_the_stream_alone_hold(name):
+    figure = FIGURES[name](1.0 if name == "32" else 0.15)
+    assert all(len(row) == len(figure.columns) for row in figure.rows)
+    assert figure.holds, figure.verdict
+
+
+@pytest.mark.paper("000-45", "000-68")
+def test_completeness_grows_with_skew_and_sta_is_above_the_chain():
+    figure = FIGURES["34"](0.25)
+    assert figure.holds, figure.verdict
+
+
+@pytest.mark.paper("000-50")
+def test_the_ways_through_two_predicates_agree():
+    figure = FIGURES["predicates"](0.05)
+    assert len(figure.rows) == 3
+
+
+@pytest.mark.paper("000-43", "000-44", "000-47")
+def test_every_system_is_measured():
+    setting = Setting(rate=10, tasks=4, window=10)
+    table = trips(np.random.default_rng(1), 3 * setting.batch, every=setting.every)
+    pairs = {name: measure(name, setting, table, None, "a.fare > b.fare") for name in SYSTEMS}
+    assert len({seen.pairs for name, seen in pairs.items() if SYSTEMS[name].exact}) == 1
+    assert all(seen.insertion > 0 and seen.lookup > 0 and seen.latency > 0 for seen in pairs.values())
+    assert pairs["STA"].pairs <= pairs["STA exact"].pairs
+    assert set(FIGURES) >= {"5", "6", *map(str, range(11, 36))}

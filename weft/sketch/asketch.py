@@ -70,15 +70,8 @@ class ASketch:
         held = self.keys[:, None] == keys[None, :]  # lines 1-2: a scan of L1
         inside = held.any(axis=0)
         outside = np.flatnonzero(~inside)
-        if len(outside) and len(self.keys) < self.top:  # lines 5-7; `|L1| < phi` is meant (000-12)
-            first = int(outside[0])
-            self._count(held, weights, first)
-            hot[:first] = True
-            hot[first] = weights[first] > 1  # not hot at first sight, hot from the second on (000-14)
-            self.keys = np.append(self.keys, keys[first])
-            self.new = np.append(self.new, weights[first])
-            self.old = np.append(self.old, 0)
-            return first + 1, True
+        if len(outside) and len(self.keys) < self.top:
+            return self._fill(keys, weights, outside, hot), True
         cells = self.rest.cells(keys[outside])
         before = self._before(cells, weights[outside])
         swap, least = self._first_swap(held, weights, outside, before)
@@ -95,6 +88,21 @@ class ASketch:
         self._swap(int(keys[stop]), int(before[swap]) + need, int(weights[stop]) - need)
         hot[stop] = True
         return stop + 1, True
+
+    def _fill(self, keys: Words, weights: Counts, outside: Words, hot: Bools) -> int:
+        """Lines 5-7, where `|L1| < phi` is meant (000-12): new keys enter while there is room; return how many tuples."""
+        _, first = np.unique(keys[outside], return_index=True)
+        first = np.sort(outside[first])
+        room = self.top - len(self.keys)
+        stop = int(first[room]) if len(first) > room else len(keys)
+        entering = first[:room]
+        self.keys = np.concatenate([self.keys, keys[entering]])
+        self.new = np.concatenate([self.new, np.zeros(len(entering), np.int64)])
+        self.old = np.concatenate([self.old, np.zeros(len(entering), np.int64)])
+        self._count(self.keys[:, None] == keys[None, :stop], weights, stop)
+        hot[:stop] = True
+        hot[entering] = weights[entering] > 1  # not hot at first sight, hot from the second on (000-14)
+        return stop
 
     def _count(self, held: Bools, weights: Counts, stop: int) -> None:
         self.new = self.new + held[:, :stop] @ weights[:stop]

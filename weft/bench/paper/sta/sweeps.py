@@ -32,7 +32,7 @@ PAPER = (
     "000-62",
 )
 SYSTEMS = ("BCHJ", "SJ", "CI", "MCI", "PIM", "STA", "STA exact")
-BATCHES = 8
+BATCHES = 6
 _AXES: dict[str, tuple[str, tuple[float, ...]]] = {
     "rate": ("ms between tuples", (2, 6, 10)),
     "tasks": ("tasks", (10, 30, 50)),
