@@ -55,6 +55,7 @@ def test_the_cost_model():
     assert cost.index_cost(4, cost.Lambdas(1, 2, 3)) == 24
     assert cost.sta_lookup([3, 3], [1, 1, 1]) == 9
     assert (cost.sta_update(True, 10), cost.sta_update(False, 10)) == (0.5, 0.1)
+    assert cost.sta_demotion(10) == 0.6
     assert cost.bchj(5, 2, 1, [10]) == 31
     assert cost.split(1, 2, [3, 3, 3]) == 14
     assert cost.chained(1, 2, [3, 3], 4) == 13

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Lambdas", "bchj", "chained", "index_cost", "pim", "split", "sta_lookup", "sta_update", "total_cost"]
+__all__ = [
+    "Lambdas",
+    "bchj",
+    "chained",
+    "index_cost",
+    "pim",
+    "split",
+    "sta_demotion",
+    "sta_lookup",
+    "sta_update",
+    "total_cost",
+]
 
 
 @dataclass(frozen=True)
@@ -32,12 +43,14 @@ def sta_lookup(hot: Sequence[float], links: Sequence[float]) -> float:
     return sum(hot) + sum(links)
 
 
-def sta_update(is_hot: bool, tasks: int, hot: int = 2) -> float:
-    """Eq. (5): the chance that a task gets the tuple: 1/2 of the hot tasks, 1/n otherwise; n as printed.
+def sta_update(is_hot: bool, links: int, hot: int = 2) -> float:
+    """Eq. (5): one of the hot indexes is touched, or one of the `links` sub-trees of the chain."""
+    return 1 / hot if is_hot else 1 / links
 
-    Cold tuples go to n - 2 tasks (000-20), so that 1 / (n - 2) is exact; the paper rounds it to 1 / n.
-    """
-    return 1 / hot if is_hot else 1 / tasks
+
+def sta_demotion(links: int, hot: int = 2) -> float:
+    """Return what a key that turns cold costs: out of a hot index, into the active link (000-27: 1/2 + 1/n)."""
+    return sta_update(True, links, hot) + sta_update(False, links, hot)
 
 
 def bchj(tasks: int, send: float, hashing: float, windows: Sequence[float]) -> float:
