@@ -70,3 +70,9 @@ def test_crossed_and_hotcold_join_anything(case: Case, index: str, tasks: int) -
     for batch in case.batches:
         found += count(fed(join, batch))
     assert found == expected_count(case.expected())
+
+
+def test_explain_tells_hot_and_cold_tasks():
+    said = weft.local.explain(SCHEMA, SCHEMA, on="l.v > r.v", scheme=weft.Sta(), tasks=8).to_dict()
+    assert said["plan"] == "6 tasks for cold keys, 2 for hot ones"
+    assert said["looked up"] == "each left row 8 x, each right row 8 x"

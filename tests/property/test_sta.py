@@ -118,11 +118,30 @@ def self_join(op: str, window: weft.spec.Window, scheme: Scheme, tasks: int, ind
 @pytest.mark.paper("000-26", "000-27", "000-28", "000-69")
 @pytest.mark.parametrize("op", OPS)
 @share(0.15)
-@given(batches=moods(), scheme=st.sampled_from(EXACT), counted=st.booleans(), index=st.sampled_from(["auto", "scan"]))
+@given(
+    batches=moods(),
+    scheme=st.sampled_from(EXACT),
+    counted=st.booleans(),
+    index=st.sampled_from(["auto", "scan", "hotcold", "crossed"]),
+)
 def test_keys_turn_hot_cold_and_hot_again(op, batches, scheme, counted, index):
     window = weft.last(7) if counted else weft.within(3, on="t", delay=2)
     wanted = oracle.self_joined([Batch([rows]) for rows in batches], [Compare("k", op, "k")], window)
     assert run(self_join(op, window, scheme, 4, index), batches) == expected_count(wanted)
+
+
+@pytest.mark.parametrize(
+    "scheme", [Sta(margin=1, worth=0), Sta(mode="paper", checkpoint=2), Chained("one", "one", 2), Pim(4)]
+)
+def test_plans_and_notes_survive_on_disk(scheme, tmp_path):
+    """Notes and plans are JSON: the same pairs come out of a state folder as out of memory."""
+    batches = [[{"id": 8 * b + n, "k": (b // 2) * (n % 3), "t": 2 * b} for n in range(8)] for b in range(6)]
+    window = weft.within(4, on="t", delay=0)
+    stored = Join(
+        SCHEMA, SCHEMA, on="a.k > b.k", window=window, scheme=scheme, tasks=4, aliases=("a", "b"),
+        select=["a.id AS x", "b.id AS y"], state=str(tmp_path),
+    )  # fmt: skip
+    assert run(stored, batches) == run(self_join(">", window, scheme, 4), batches)
 
 
 @pytest.mark.paper("000-24", "000-42", "000-69")

@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.control.choose import Choice
 from weft.control.two_predicates import TwoPredicates, two_predicates
-from weft.routing import MatrixPlan, Plan, RangePlan
+from weft.routing import MatrixPlan, Plan, RangePlan, StaPlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
@@ -93,6 +93,8 @@ def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
 def _shape(plan: Plan) -> str:
     if isinstance(plan, MatrixPlan):
         return f"a matrix of {plan.rows} x {plan.columns}"
+    if isinstance(plan, StaPlan):
+        return f"{plan.cold_tasks} tasks for cold keys, {plan.hot_tasks} for hot ones"
     return f"{plan.tasks} key ranges cut by samples" if isinstance(plan, RangePlan) else plan.scheme
 
 
