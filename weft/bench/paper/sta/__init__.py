@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.bench.paper.figure import Figure
-from weft.bench.paper.sta.partition import figure_32, figure_33, figure_34, figure_35
+from weft.bench.paper.sta.partition import figure_32, figure_33, figure_34, figure_35, figure_work
 from weft.bench.paper.sta.predicates import figure_predicates
 from weft.bench.paper.sta.study import figure_5, figure_6
 from weft.bench.paper.sta.sweeps import SWEEPS
@@ -23,5 +23,6 @@ FIGURES: dict[str, Callable[[float], Figure]] = {
     "34": figure_34,
     "35": figure_35,
     "predicates": figure_predicates,
+    "work": figure_work,
 }
-"""Figures by their number in the paper; `predicates` is ours."""
+"""Figures by their number in the paper; `predicates` and `work` are ours."""

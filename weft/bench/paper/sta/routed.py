@@ -6,7 +6,7 @@ state, and no index is needed to count the pairs that meet. Watch and control ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +21,14 @@ __all__ = ["Routed", "route"]
 
 @dataclass(frozen=True)
 class Routed:
-    """Pairs that met and pairs there are; rows kept and lookups made per task; how often the plan changed."""
+    """Pairs that met and pairs there are; per task: rows kept, lookups, rows looked through and rows moved in; plan changes."""
 
     found: int
     wanted: int
     kept: NDArray[np.int64]
     asked: NDArray[np.int64]
+    looked: NDArray[np.int64]
+    moved: NDArray[np.int64]
     changes: int
 
     @property
@@ -49,7 +51,8 @@ def route(scheme: Scheme, left: Words, right: Words, *, every: int, batch: int, 
     words: dict[Side, Words] = {side: np.stack([keys[side], np.arange(len(left)) * every]) for side in SIDES}
     notes: list[Notes] = [{} for _ in range(tasks)]
     stats: list[TaskStats] = []
-    found, kept, asked, changes = 0, np.zeros(tasks, np.int64), np.zeros(tasks, np.int64), 0
+    found, changes = 0, 0
+    kept, asked, looked, moved = np.zeros((4, tasks), np.int64)
     u: dict[Side, U32] = {
         side: np.concatenate([draws(at, part, 0, batch) for at in range(-(-len(left) // batch))])[: len(left)]
         for part, side in enumerate(SIDES)
@@ -69,10 +72,15 @@ def route(scheme: Scheme, left: Words, right: Words, *, every: int, batch: int, 
             asked += probes.sum(axis=1)
             until = end if side == "left" else at  # right comes first: left rows see this batch, right rows do not
             held = now.rows(other(side), now.old, until)[0]
-            found += _met(side, new[0], probes, held, now.kept(other(side), now.old, until), span)
+            state = now.kept(other(side), now.old, until)
+            looked += probes.sum(axis=1) * state.sum(axis=1)
+            found += _met(side, new[0], probes, held, state, span)
+            if number and plans[number] != plans[number - 1]:
+                before = replace(now, plan=plans[number - 1]).kept(side, now.old, at)
+                moved += (now.kept(side, now.old, at) & ~before).sum(axis=1)
         notes = [scheme.watch(spec, now.view(task, stored), notes[task]) for task in range(tasks)]
         stats = [TaskStats(zero, zero, zero, {"left": (), "right": ()}, one) for one in notes]
-    return Routed(found, _wanted(words, span), kept, asked, changes)
+    return Routed(found, _wanted(words, span), kept, asked, looked, moved, changes)
 
 
 @dataclass(frozen=True)
