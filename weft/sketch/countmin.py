@@ -20,6 +20,8 @@ __all__ = ["CountMin"]
 
 Counts = NDArray[np.int64]
 
+_KINDS = {"<u1": 2**8, "<u2": 2**16, "<u4": 2**32}
+
 _ODD = (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)
 
 
@@ -86,16 +88,17 @@ class CountMin:
         self.table //= 2
 
     def to_json(self) -> dict[str, Any]:
-        """Return the sketch as JSON data; counters beyond four bytes stay at the greatest."""
-        counters = np.minimum(self.table, 2**32 - 1).astype("<u4")
-        packed = base64.b64encode(counters.tobytes()).decode()
-        return {"depth": self.depth, "width": self.width, "seed": self.seed, "table": packed}
+        """Return the sketch as JSON data, in the narrowest counters that hold it; beyond four bytes they stay at the greatest."""
+        counters = np.minimum(self.table, 2**32 - 1)
+        kind = next(kind for kind, size in _KINDS.items() if counters.max() < size)
+        packed = base64.b64encode(counters.astype(kind).tobytes()).decode()
+        return {"depth": self.depth, "width": self.width, "seed": self.seed, "kind": kind, "table": packed}
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> CountMin:
         """Read it back."""
         made = cls(data["depth"], data["width"], data["seed"])
-        counters = np.frombuffer(base64.b64decode(data["table"]), "<u4")
+        counters = np.frombuffer(base64.b64decode(data["table"]), data["kind"])
         made.table = counters.astype(np.int64).reshape(made.depth, made.width)
         return made
 

@@ -141,7 +141,7 @@ def figure_work(scale: float) -> Figure:
         ("system", "inserted per tuple", "moved in per tuple", "windows looked through per tuple", "share of the pairs"),
         tuple(rows), holds=saves,
         verdict=f"With checkpoints STA's busiest task inserts and takes over {'less' if saves else 'not less'} than CI's. "
-        f"But SJ's does the least of all: at Z = 2 it looks through {at['SJ, Z = 2'][3]:.3f} of a window per tuple, STA's hot tasks through "
-        f"{at['STA, Z = 2'][3]:.3f}, because two tasks hold most of the stream and every lookup asks both.",
+        f"But SJ's does the least of all: at Z = 2 it looks through {at['SJ, Z = 2'][3]:.3f} of a window per tuple, "
+        f"STA's hot tasks through {at['STA, Z = 2'][3]:.3f}, because two tasks hold most of the stream and every lookup asks both.",
         papers=("000-03", "000-30", "000-31", "000-32", "000-33", "000-35"), y="per tuple",
     )  # fmt: skip
