@@ -142,6 +142,6 @@ def figure_work(scale: float) -> Figure:
         tuple(rows), holds=saves,
         verdict=f"With checkpoints STA's busiest task inserts and takes over {'less' if saves else 'not less'} than CI's. "
         f"But SJ's does the least of all: at Z = 2 it looks through {at['SJ, Z = 2'][3]:.3f} of a window per tuple, "
-        f"STA's hot tasks through {at['STA, Z = 2'][3]:.3f}, because two tasks hold most of the stream and every lookup asks both.",
+        f"STA's hot tasks through {at['STA, Z = 2'][3]:.3f}, because two tasks hold most of the stream and all lookups ask both.",
         papers=("000-03", "000-30", "000-31", "000-32", "000-33", "000-35"), y="per tuple",
     )  # fmt: skip
