@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import JobError, LateStateError, SpecError, StateError, UnknownColumn, UnknownName, WeftError
-from weft.routing import Biclique, Broadcast, ContRand, FastJoin, Hash, Matrix, Random, Range, Split
+from weft.routing import Biclique, Broadcast, ContRand, FastJoin, Hash, Matrix, Random, Range, Split, Sta
 from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Biclique", "Broadcast", "ContRand", "FastJoin", "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range",
-    "SpecError", "Split", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
-    "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
+    "SpecError", "Split", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last",
+    "local", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

@@ -316,6 +316,8 @@ def test_every_scheme_and_plan_has_its_name():
         SCHEMES
     )
     assert {"biclique", "broadcast", "fastjoin", "hash", "matrix", "range", "split"} <= set(PLANS)
+    assert {"chain", "pim", "sta"} <= set(SCHEMES)
+    assert {"chain", "sta"} <= set(PLANS)
     for name in SCHEMES:
         assert scheme_named(name).name == name
 

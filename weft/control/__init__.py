@@ -4,5 +4,6 @@ from __future__ import annotations
 
 from weft.control.choose import Choice, Limits, choose
 from weft.control.explain import Explanation, explain_join
+from weft.control.two_predicates import TwoPredicates, two_predicates
 
-__all__ = ["Choice", "Explanation", "Limits", "choose", "explain_join"]
+__all__ = ["Choice", "Explanation", "Limits", "TwoPredicates", "choose", "explain_join", "two_predicates"]

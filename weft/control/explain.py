@@ -8,13 +8,18 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.control.choose import Choice
-from weft.routing import BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan
+from weft.control.two_predicates import TwoPredicates, two_predicates
+from weft.routing import BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, StaPlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
 __all__ = ["Explanation", "explain_join"]
 
 _SIGNS = {Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">=", Op.EQ: "=", Op.NE: "!="}
+
+
+_EXAMPLE = 1 << 16
+"""Rows and probes for which `explain` compares the ways through two inequalities."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,9 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
         ("access", _access(spec)),
         ("checked", _checked(spec)),
     ]
+    ways = two_predicates(spec, _EXAMPLE, _EXAMPLE)
+    if ways is not None:
+        parts.append(("two terms", _ways(ways)))
     if spec.condition.residual:
         parts.append(("residual", f"{spec.condition.residual} (evaluated on the pairs)"))
     for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
@@ -68,6 +76,14 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
             parts.append((f"{side} filter", text))
     parts.append(("state", _state(spec) if streaming else "none: both sides are read whole, in one batch"))
     return Explanation(tuple(parts))
+
+
+def _ways(ways: TwoPredicates) -> str:
+    """Tell the best way through two inequalities, beside the others."""
+    costs = {"emit loop": ways.emit_loop, "intersection": ways.intersection, "blocks": ways.blocks}
+    cheapest = costs.pop(ways.best)
+    others = [f"{name} {cost / cheapest:,.1f} x" for name, cost in costs.items() if cost != float("inf")]
+    return f"{ways.best}; {', '.join(others)} its cost, with {_EXAMPLE:,} rows and probes and half of the rows allowed by each"
 
 
 def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
@@ -83,6 +99,8 @@ def _shape(plan: Plan) -> str:
     if isinstance(plan, FastJoinPlan):
         moves = "a table of the keys that were moved or split"
         return f"hash, and {moves}" if plan.shared else f"a biclique, hash in each group, and {moves}"
+    if isinstance(plan, StaPlan):
+        return f"{plan.cold_tasks} tasks for cold keys, {plan.hot_tasks} for hot ones"
     return f"{plan.tasks} key ranges cut by samples" if isinstance(plan, RangePlan) else plan.scheme
 
 

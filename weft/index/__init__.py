@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from weft.errors import UnknownName
+from weft.index.crossed import Crossed
 from weft.index.hash import Hash
+from weft.index.hotcold import HotCold
 from weft.index.layout import Layout
 from weft.index.protocol import Index, Matches, Probe
 from weft.index.run import Run
@@ -12,9 +14,12 @@ from weft.index.runset import RunSet
 from weft.index.scan import Scan
 from weft.spec.terms import Access
 
-__all__ = ["INDEXES", "Hash", "Index", "Layout", "Matches", "Probe", "Run", "Runs", "Scan", "index_named", "make_index"]
+__all__ = [
+    "INDEXES", "Crossed", "Hash", "HotCold", "Index", "Layout", "Matches", "Probe", "Run", "Runs", "Scan", "index_named",
+    "make_index",
+]  # fmt: skip
 
-INDEXES: dict[str, type[RunSet]] = {kind.name: kind for kind in (Runs, Scan, Hash)}
+INDEXES: dict[str, type[RunSet]] = {kind.name: kind for kind in (Runs, Scan, Hash, HotCold, Crossed)}
 """Every index by its name."""
 
 

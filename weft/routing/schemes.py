@@ -10,11 +10,13 @@ import numpy as np
 from weft.errors import SpecError, UnknownName
 from weft.routing.biclique import Biclique
 from weft.routing.broadcast import BroadcastPlan
+from weft.routing.chained import Chained, Pim
 from weft.routing.contrand import ContRand
 from weft.routing.fastjoin import FastJoin
 from weft.routing.hash import HashPlan
 from weft.routing.matrix import MatrixPlan, best_shape
 from weft.routing.plan import Plan
+from weft.routing.predictor import Sta
 from weft.routing.randomly import Random
 from weft.routing.range import RangePlan
 from weft.routing.scheme import Scheme, TaskStats, weighted_sample
@@ -140,7 +142,8 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
 
 
 SCHEMES: dict[str, type[Scheme]] = {
-    cls.name: cls for cls in (Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin)
+    cls.name: cls
+    for cls in (Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Sta, Chained, Pim)
 }
 """Schemes by the name users write."""
 

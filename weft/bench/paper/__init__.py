@@ -6,5 +6,5 @@ from weft.bench.paper.figure import Figure, publish
 
 __all__ = ["SYSTEMS", "Figure", "publish"]
 
-SYSTEMS: dict[str, str] = {"fastjoin": "weft.bench.paper.fastjoin"}
+SYSTEMS: dict[str, str] = {name: f"weft.bench.paper.{name}" for name in ("fastjoin", "sta")}
 """Systems by name; each is a module with `FIGURES: dict[str, Callable[[float], Figure]]`, called with a scale (1 = minutes)."""

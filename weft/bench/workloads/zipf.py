@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["zipf_group", "zipf_keys", "zipf_shares"]
+__all__ = ["scattered_keys", "zipf_group", "zipf_keys", "zipf_shares"]
 
 
 def zipf_shares(keys: int, z: float) -> NDArray[np.float64]:
@@ -29,6 +29,12 @@ def zipf_keys(rng: np.random.Generator, n: int, keys: int, z: float) -> NDArray[
         return rng.integers(0, keys, n)
     total = np.cumsum(zipf_shares(keys, z))
     return np.minimum(np.searchsorted(total, rng.random(n), side="right"), keys - 1).astype(np.int64)
+
+
+def scattered_keys(rng: np.random.Generator, n: int, keys: int, z: float) -> NDArray[np.int64]:
+    """Return such keys with the popular ones scattered over the domain, not gathered at its low end (000-51)."""
+    ranks = zipf_keys(rng, n, keys, z)
+    return rng.permutation(keys)[ranks]
 
 
 def zipf_group(seed: int, n: int, keys: int, x: float, y: float) -> tuple[pa.Table, pa.Table]:

@@ -1,0 +1,179 @@
+"""The STA scheme: the tasks' sketches tell which keys are hot, and the plan follows (000-11, 000-26, 000-27).
+
+In the paper one vertex behind the source sees every tuple and answers at once. Here each task counts the tuples it keeps
+in an augmented sketch of its own, carried from batch to batch in its notes; estimates add up over tasks, since each tuple is
+counted once. Control reads them one batch later and its plan holds from the batch after: **the hot keys of batch b are
+those of all batches up to b - 2.** Within a batch equal keys are counted together, which is Alg. 1 on the batch with its
+tuples put in another order.
+
+A key that turns hot or cold moves with all its tuples: a plan is a function of the key, and the migration is general. (The
+paper leaves a promoted key's old tuples in the chain, 000-26, and moves only those of a demoted one, 000-27.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from weft.errors import SpecError
+from weft.kernels import mix_words
+from weft.routing.chain import checkpoint_of, key_columns, new_here, newest_of, newest_seen, time_columns
+from weft.routing.plan import Plan
+from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
+from weft.routing.sta import StaPlan
+from weft.sketch import ASketch, heaviest
+from weft.spec import JoinSpec
+from weft.spec.duration import Duration, microseconds
+from weft.types import SIDES, WORD_MIN, Rows, Side, Words
+
+__all__ = ["Sta"]
+
+
+@dataclass(frozen=True)
+class Sta(Scheme):
+    """Stream-aware inequality join.
+
+    Parameters
+    ----------
+    hot
+        Tasks for hot keys; at least one more is needed for the others (000-22: three tasks for two hot ones).
+    mode
+        `"exact"` finds every pair. `"paper"` asks one cold task, which sees the others' tuples as of the last checkpoint:
+        fewer lookups, and a share of the pairs is missed (000-69).
+    checkpoint
+        How often, in event time, cold tasks share what they keep; of effect in mode `"paper"` only.
+    cold
+        How mode `"exact"` is complete: `"ask"` asks all cold tasks, `"publish"` keeps cold tuples on all and asks one.
+    choices
+        `"round robin"` spreads each hot key over all hot tasks; `"two choices"` gives it to the less loaded of two
+        hashed ones (000-21).
+    top, depth, width
+        Of the sketches (000-10).
+    margin
+        A key takes a hot one's place when it is so many times as frequent. 1 is the paper's swap; more spares migrations.
+    worth
+        Keys change sides only when those that would have at least this share of all tuples counted: moving rows has its
+        price, and at the tail of the hot keys counts are close. 0 is the paper's.
+    halve
+        Counts are halved whenever a task has counted so many tuples of a side; 0, as in the paper, never (000-15).
+    """
+
+    name: ClassVar[str] = "sta"
+
+    hot: int = 2
+    mode: Literal["exact", "paper"] = "exact"
+    checkpoint: Duration = "1 second"
+    cold: Literal["ask", "publish"] = "ask"
+    choices: Literal["round robin", "two choices"] = "round robin"
+    top: int = 32
+    depth: int = 8
+    width: int = 512
+    margin: float = 1.5
+    worth: float = 0.02
+    halve: int = 0
+
+    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
+        if self.hot < 1 or tasks <= self.hot:
+            raise SpecError.of(
+                f"scheme='sta' with {self.hot} hot tasks needs at least {max(self.hot, 1) + 1} tasks.",
+                f"There are {tasks}.",
+                "give more tasks=, or Sta(hot=1).",
+            )
+        return self._plan(spec, tasks)
+
+    def _plan(self, spec: JoinSpec, tasks: int) -> StaPlan:
+        left, right = key_columns(spec, "sta")
+        stale = self.mode == "paper"
+        times = time_columns(spec, "Sta(mode='paper')") if stale else (-1, -1)
+        publish = not stale and self.cold == "publish"
+        return StaPlan(
+            tasks, left, right, self.hot, ask_one=stale or publish, shared=publish, left_time=times[0], right_time=times[1]
+        )  # fmt: skip
+
+    def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
+        columns = key_columns(spec, "sta")
+        notes: Notes = {"newest": max(newest_of(spec, view), before.get("newest", WORD_MIN))}
+        for side, column in zip(SIDES, columns, strict=True):
+            sketch = self._sketch(before.get(side))
+            keys, counts = np.unique(view.stored[side][column][new_here(view, side)], return_counts=True)
+            order = np.argsort(-counts, kind="stable")
+            sketch.update(keys[order], counts[order].astype(np.int64))
+            counted = before.get(f"{side} counted", 0) + int(counts.sum())
+            while self.halve and counted >= self.halve:
+                sketch.halve()
+                counted -= self.halve
+            notes[side], notes[f"{side} counted"] = sketch.to_json(), counted
+        return notes
+
+    def _sketch(self, noted: dict[str, Any] | None) -> ASketch:
+        """Return the sketch of the notes; a new one if there is none, or it has another shape."""
+        found = None if noted is None else ASketch.of_json(noted)
+        if found is None or (found.rest.depth, found.rest.width) != (self.depth, self.width):
+            return ASketch(self.top, self.depth, self.width)
+        found.top = self.top
+        return found
+
+    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
+        assert isinstance(plan, StaPlan)
+        fresh = self._plan(spec, plan.tasks)
+        if (fresh.left, fresh.right) != (plan.left, plan.right):
+            return fresh, "the key is another one"
+        left, left_place = self._hottest("left", plan.left_hot, fresh, stats)
+        right, right_place = self._hottest("right", plan.right_hot, fresh, stats)
+        published = WORD_MIN
+        if self.mode == "paper":
+            interval = microseconds("checkpoint", self.checkpoint, least=1)
+            published = checkpoint_of(newest_seen(stats), interval, plan.published)
+        after = replace(
+            fresh, left_hot=left, right_hot=right, left_place=left_place, right_place=right_place, published=published
+        )
+        return (plan, "") if after == plan else (after, _why(plan, after))
+
+    def _hottest(
+        self, side: Side, now: tuple[int, ...], plan: StaPlan, stats: list[TaskStats]
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the hot keys in ascending order and, with two choices, the hot task of each."""
+        sketches = [self._sketch(task.notes[side]) for task in stats if side in task.notes]
+        if not sketches:
+            return now, ()
+        keys, counts = heaviest(sketches, sum(len(sketch.keys) for sketch in sketches))
+        keys, counts = keys[counts > 1], counts[counts > 1]  # not hot at first sight (000-14)
+        held = np.isin(keys, np.array(now, np.int64))
+        rank = np.lexsort((keys, -np.where(held, counts * self.margin, counts)))[: self.top]
+        total = sum(int((sketch.new - sketch.old).sum() + sketch.rest.table[0].sum()) for sketch in sketches)
+        moved = counts[np.setdiff1d(np.flatnonzero(held), rank)].sum() + counts[rank][~held[rank]].sum()
+        if now and moved < self.worth * total:
+            rank = np.flatnonzero(held)
+        keys, counts = keys[rank], counts[rank]
+        order = np.argsort(keys)
+        place = two_choices(keys, counts, plan.hot_tasks)[order] if self.choices == "two choices" else np.zeros(0, int)
+        return tuple(keys[order].tolist()), tuple(place.tolist())
+
+
+def two_choices(keys: Words, counts: Rows, tasks: int) -> Rows:
+    """Return a task for each key, heaviest first: the less loaded of the two that it hashes to (Nasir et al.)."""
+    first, second = (
+        (mix_words([keys, np.full(len(keys), salt)]).view(np.uint64) % np.uint64(max(tasks, 1))).astype(np.int64)
+        for salt in (1, 2)
+    )
+    load = np.zeros(max(tasks, 1), np.int64)
+    chosen = np.zeros(len(keys), np.int64)
+    for at in np.argsort(-counts, kind="stable"):  # a few dozen keys, and each choice depends on those before
+        one, two = first[at], second[at]
+        chosen[at] = one if load[one] <= load[two] else two
+        load[chosen[at]] += counts[at]
+    return chosen
+
+
+def _why(before: StaPlan, after: StaPlan) -> str:
+    old = {("left", key) for key in before.left_hot} | {("right", key) for key in before.right_hot}
+    new = {("left", key) for key in after.left_hot} | {("right", key) for key in after.right_hot}
+    parts = [
+        f"{len(keys)} key{'s' if len(keys) != 1 else ''} turned {word}"
+        for keys, word in ((new - old, "hot"), (old - new, "cold")) if keys
+    ]  # fmt: skip
+    if after.published != before.published:
+        parts.append(f"checkpoint: published up to {after.published}")
+    return ", ".join(parts) or "hot keys placed anew"
