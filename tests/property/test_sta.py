@@ -145,7 +145,7 @@ def test_plans_and_notes_survive_on_disk(scheme, tmp_path):
 
 
 @pytest.mark.paper("000-24", "000-42", "000-69")
-@share(0.3)
+@share(0.2)
 @given(moods(), st.sampled_from(OPS), st.sampled_from((1, 3)), st.integers(3, 6))
 def test_paper_mode_never_invents_a_pair(batches, op, interval, tasks):
     window = weft.within(4, on="t", delay=2)

@@ -11,7 +11,7 @@ keys go to the hot index, so that the chain's sub-indexes stay small and seldom 
   expired is dropped, and a merge leaves out what has.
 
 An index is its runs and nothing else, so nothing may be remembered beside them: a run at the head of the list with at most
-`TOP` distinct keys *is* hot. Which keys are the hottest is decided by exact counts in the window, which sorted runs give in
+`top` distinct keys *is* hot. Which keys are the hottest is decided by exact counts in the window, which sorted runs give in
 a few bisections; the paper asks its sketch, which counts all of the past.
 """
 
@@ -28,16 +28,13 @@ from weft.index.runs import Runs
 from weft.index.tiers import merge_from
 from weft.types import Block, Bools, Rows, Words
 
-__all__ = ["LINKS", "TOP", "HotCold"]
-
-TOP = 32
-"""Hot keys at most (000-10)."""
+__all__ = ["LINKS", "HotCold"]
 
 LINKS = 8
 """Sub-indexes that the chain aims at."""
 
-_SHARE = 1 / (16 * TOP)
-"""A key is hot when it has at least this share of the rows held..."""
+_SHARE = 16
+"""A key is hot when it has at least one in so many times `top` of the rows held..."""
 
 _MARGIN = 1.5
 """... and, once all places are taken, when it is so many times as frequent as a hot one."""
@@ -47,6 +44,8 @@ class HotCold(Runs):
     """Hot runs first, then the links of the chain, oldest first; probed as every set of runs is."""
 
     name: ClassVar[str] = "hotcold"
+    top: ClassVar[int] = 32
+    """Hot keys at most (000-10)."""
 
     def insert(self, block: Block) -> None:
         """Split the block into hot and cold rows; keys may change sides."""
@@ -58,7 +57,7 @@ class HotCold(Runs):
             super().insert(block)
             return
         hot, chain = self._parts()
-        keys = np.unique(np.concatenate([distinct(held.leading, TOP) for held in hot])) if hot else _NONE
+        keys = np.unique(np.concatenate([distinct(held.leading, self.top) for held in hot])) if hot else _NONE
         chosen = self._elect(block.words[self.layout.columns[0]], keys, hot, chain)
         moved: list[Block] = []
         gone = keys[~np.isin(keys, chosen)]
@@ -73,12 +72,12 @@ class HotCold(Runs):
         self._held = [*hot, *chain]
 
     def _parts(self) -> tuple[list[Held], list[Held]]:
-        """Return the hot runs and the links: hot are the first ones, while they have no more than `TOP` keys in all."""
+        """Return the hot runs and the links: hot are the first ones, while they have no more than `top` keys in all."""
         keys, count = _NONE, 0
         for held in self._held:
-            found = distinct(held.leading, TOP + 1)
+            found = distinct(held.leading, self.top + 1)
             keys = np.union1d(keys, found)
-            if len(keys) > TOP:
+            if len(keys) > self.top:
                 break
             count += 1
         return self._held[:count], self._held[count:]
@@ -86,7 +85,7 @@ class HotCold(Runs):
     def _elect(self, words: Words, keys: Words, hot: list[Held], chain: list[Held]) -> Words:
         """Return the hot keys from now on, in ascending order."""
         found, counts = np.unique(words, return_counts=True)
-        heavy = np.argsort(-counts, kind="stable")[:TOP]
+        heavy = np.argsort(-counts, kind="stable")[: self.top]
         asked = np.union1d(keys, found[heavy])
         total = np.zeros(len(asked), np.int64)
         place = np.minimum(np.searchsorted(found, asked), len(found) - 1)
@@ -94,9 +93,9 @@ class HotCold(Runs):
         for held in (*hot, *chain):
             total += count_of(held.leading, asked)
         held_now = np.isin(asked, keys)
-        least = max(2.0, _SHARE * (len(self) + len(words)))
+        least = max(2.0, (len(self) + len(words)) / (_SHARE * self.top))
         rank = np.where(held_now, total * _MARGIN, np.where(total >= least, total, 0))
-        best = np.lexsort((asked, -rank))[:TOP]
+        best = np.lexsort((asked, -rank))[: self.top]
         best = best[(total[best] >= least) | (held_now[best] & (total[best] * _MARGIN >= least))]
         return np.sort(asked[best])
 
