@@ -23,7 +23,7 @@ from weft.errors import SpecError
 from weft.routing.fastjoin_plan import FastJoinPlan, Memory, Splits, Table
 from weft.routing.greedyfit import greedy_fit
 from weft.routing.groups import key_columns
-from weft.routing.keywatch import watch_keys
+from weft.routing.keywatch import phi_counts, watch_keys
 from weft.routing.loads import Pair
 from weft.routing.monitor import Limits, Verdict, judge, load_table
 from weft.routing.plan import Plan
@@ -112,9 +112,9 @@ class FastJoin(Scheme):
         for group in range(plan.groups):  # two monitors, one per group (003-04)
             if plan.age < memory[group][0]:
                 continue
-            table = load_table(plan, group, stats, _pair_share(spec) if self.load == "work" else None)
-            if table.phi.sum() < self.enough * table.phi.shape[1]:
+            if _arrivals(plan, group, stats) < self.enough * plan.members(group).size:
                 continue
+            table = load_table(plan, group, stats, _pair_share(spec) if self.load == "work" else None)
             verdicts[group] = judge(plan, group, table, self._limits(plan))
             memory[group] = _remember(memory[group], plan.age, verdicts[group])
         plan = replace(plan, memory=tuple(memory))
@@ -169,6 +169,13 @@ def _fresh(plan: FastJoinPlan, stats: list[TaskStats]) -> bool:
     """Tell whether the statistics were taken under this very plan."""
     seen = [(one.notes.get("version"), one.notes.get("tasks")) for one in stats]
     return len(stats) == plan.tasks and all(one == (plan.version, plan.tasks) for one in seen)
+
+
+def _arrivals(plan: FastJoinPlan, group: int, stats: list[TaskStats]) -> float:
+    """Return phi of a group in all, without a look at its keys: an idle join costs nothing."""
+    members = plan.members(group)
+    notes = [one.notes for one in stats[members.start : members.start + members.size]]
+    return float(sum(phi_counts(one, side).total for one in notes for side in plan.keeps(group)))
 
 
 def _remember(memory: Memory, age: int, verdict: Verdict) -> Memory:
