@@ -224,8 +224,11 @@ def judge(plan: FastJoinPlan, group: int, table: LoadTable, limits: Limits) -> V
         else:
             aside[source] = True
     verdict.after = load_imbalance(table.loads)
-    # Two infinities are no gain, but a lower peak beside idle tasks is one.
-    if not (verdict.after < (1 - limits.gain) * before or table.loads.max() < (1 - limits.gain) * heaviest):
+    # Two infinities are no gain, but a lower peak beside idle tasks is one. A higher peak never is: a split counts on the
+    # rounds behind it to even out the rest, and they may not find how.
+    peak = float(table.loads.max())
+    better = verdict.after < (1 - limits.gain) * before or peak < (1 - limits.gain) * heaviest
+    if not better or peak > heaviest * (1 + 1e-9):
         return Verdict(before, before, exceeded=verdict.exceeded)
     verdict.whole = tuple(key for key in cooled if key not in verdict.split)
     return verdict
