@@ -55,8 +55,10 @@ CASES = {
     "biclique of two subgroups": Case(EQUAL, weft.Biclique(subgroups=2)),
     "contrand": Case(EQUAL, weft.ContRand(group=2)),
     "random": Case(EQUAL, weft.Random()),
-    "fastjoin": Case(EQUAL, weft.FastJoin(threshold=1.1, enough=10), moves=True),
-    "fastjoin, hot keys split": Case(EQUAL, weft.FastJoin(threshold=1.1, enough=10, split_hot=True), moves=True),
+    "fastjoin": Case(EQUAL, weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0), moves=True),
+    "fastjoin, hot keys split": Case(
+        EQUAL, weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True), moves=True
+    ),
     "equality, auto": Case(EQUAL),
     "sta": Case(LESS, weft.Sta(top=2, margin=1, worth=0), moves=True),
 }
