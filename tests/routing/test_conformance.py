@@ -308,8 +308,8 @@ def test_another_scheme_replaces_the_plan_it_finds():
 
 
 def test_every_scheme_and_plan_has_its_name():
-    assert sorted(SCHEMES) == ["broadcast", "hash", "matrix", "range", "split"]
-    assert sorted(PLANS) == ["broadcast", "hash", "matrix", "range", "split"]
+    assert sorted(SCHEMES) == ["adsp", "broadcast", "dynamic", "hash", "matrix", "range", "readj", "split", "square"]
+    assert sorted(PLANS) == ["areas", "broadcast", "hash", "matrix", "range", "readj", "split"]
     for name in SCHEMES:
         assert scheme_named(name).name == name
 
@@ -329,7 +329,9 @@ def test_a_matrix_that_needs_more_tasks_is_refused():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(UnknownName, match=r"no scheme named 'hsah'.*\nKnown: auto, .*\nHint: did you mean 'hash'"):
+    with pytest.raises(
+        UnknownName, match=r"no scheme named 'hsah'.*\nKnown: adsp, auto, .*\nHint: did you mean 'hash'"
+    ):
         scheme_named("hsah")
     with pytest.raises(StateError, match="A plan names the scheme 'magic'"):
         plan_from_json({"scheme": "magic", "tasks": 1})

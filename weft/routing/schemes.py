@@ -8,13 +8,17 @@ from typing import ClassVar
 import numpy as np
 
 from weft.errors import SpecError, UnknownName
+from weft.routing.adsp import Adsp
 from weft.routing.broadcast import BroadcastPlan
+from weft.routing.dynamic import Dynamic
 from weft.routing.hash import HashPlan
 from weft.routing.matrix import MatrixPlan, best_shape
 from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
+from weft.routing.readj import Readj
 from weft.routing.scheme import Scheme, TaskStats, weighted_sample
 from weft.routing.split import SplitPlan
+from weft.routing.square import Square
 from weft.spec import JoinSpec
 from weft.types import SIDES
 
@@ -135,7 +139,9 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
     return float(share.max() / max(share.mean(), 1e-9))
 
 
-SCHEMES: dict[str, type[Scheme]] = {cls.name: cls for cls in (Hash, Broadcast, Split, Matrix, Range)}
+SCHEMES: dict[str, type[Scheme]] = {
+    cls.name: cls for cls in (Hash, Broadcast, Split, Matrix, Range, Adsp, Square, Dynamic, Readj)
+}
 """Schemes by the name users write."""
 
 

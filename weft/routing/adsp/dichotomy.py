@@ -69,7 +69,8 @@ class _Search:
         self.memo: dict[Rectangle, _Found] = {}
 
     def run(self) -> tuple[int, tuple[Rectangle, ...]]:
-        found = self.best((0, len(self.left) - 1, 0, len(self.right) - 1))
+        whole = (0, len(self.left) - 1, 0, len(self.right) - 1)
+        found = self.best(whole)
         return found.tasks, found.areas
 
     def best(self, area: Rectangle) -> _Found:
@@ -114,18 +115,16 @@ class _Search:
         column = np.arange(c0 + 1, c1)
         row_ends = np.clip(self.after_row[column], r0, r1)
         row_begins = np.clip(self.first_row[column], r0, r1)
-        upper, lower = [], []
         # Columns between two parts hold no result, but Def. 3 wants them covered: by the one part or by the other.
-        for end, begin in ((np.maximum(ends, begins), begins), (ends, np.minimum(ends, begins))):
-            upper.append(_stack(r0, row, c0, end))
-            lower.append(_stack(row, r1, begin, c1))
-        for end, begin in (
-            (np.maximum(row_ends, row_begins), row_begins),
-            (row_ends, np.minimum(row_ends, row_begins)),
-        ):
-            upper.append(_stack(r0, end, c0, column))
-            lower.append(_stack(begin, r1, column, c1))
-        one, two = np.concatenate(upper), np.concatenate(lower)
+        gap, row_gap = begins > ends, row_begins > row_ends
+        one = _stack(
+            (r0, row, c0, np.maximum(ends, begins)), (r0, row[gap], c0, ends[gap]),
+            (r0, np.maximum(row_ends, row_begins), c0, column), (r0, row_ends[row_gap], c0, column[row_gap]),
+        )  # fmt: skip
+        two = _stack(
+            (row, r1, begins, c1), (row[gap], r1, ends[gap], c1),
+            (row_begins, r1, column, c1), (row_ends[row_gap], r1, column[row_gap], c1),
+        )  # fmt: skip
         smaller = _size(one) + _size(two) < (r1 - r0) * (c1 - c0)  # a split that covers every cell again splits nothing
         return one[smaller], two[smaller]
 
@@ -151,8 +150,15 @@ class _Search:
         return np.maximum(np.ceil(np.maximum(by_memory, by_cells) * (1 - 1e-9)), 1).astype(np.int64)
 
 
-def _stack(r0: int | Ints, r1: int | Ints, c0: int | Ints, c1: int | Ints) -> Ints:
-    return np.stack(np.broadcast_arrays(r0, r1, c0, c1), axis=1).astype(np.int64)
+def _stack(*parts: tuple[int | Ints, int | Ints, int | Ints, int | Ints]) -> Ints:
+    sizes = [max(np.size(edge) if isinstance(edge, np.ndarray) else 0 for edge in part) for part in parts]
+    made = np.empty((sum(sizes), 4), np.int64)
+    start = 0
+    for part, size in zip(parts, sizes, strict=True):
+        for at, edge in enumerate(part):
+            made[start : start + size, at] = edge
+        start += size
+    return made
 
 
 def _size(areas: Ints) -> Ints:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from weft.routing.adsp.area import Area, lay
-from weft.routing.adsp.dichotomy import Mode, partition
+from weft.routing.adsp.chain import chain
+from weft.routing.adsp.dichotomy import Mode, Rectangle, partition
 from weft.routing.adsp.mapping import Mass, Pairing, assign
 from weft.routing.adsp.staircase import Staircase
 from weft.routing.adsp.varietal import Varietal, varietal
@@ -35,10 +39,23 @@ class Layout:
 
 
 def generate(
-    stairs: Staircase, memory: float, *, mode: Mode = "greedy", tries: int | None = 4, exhaustive: bool = False
-) -> Layout:
-    """Return the scheme with the fewest tasks of at most `memory` tuples each."""
-    _, areas = partition(stairs, memory, mode=mode, tries=tries)
+    stairs: Staircase, memory: float, *, mode: Mode = "greedy", tries: int | None = 2, exhaustive: bool = False,
+    coarse: int = 32,
+) -> Layout:  # fmt: skip
+    """Return the scheme with the fewest tasks of at most `memory` tuples each.
+
+    Algorithm 2 runs on the matrix compressed to `coarse` rows and columns (all of it where it is small), a chain of
+    areas is looked for on the matrix as it is, and the better one is taken.
+    """
+    small = stairs.compress(coarse) if max(len(stairs.rows), len(stairs.columns)) > 2 * coarse else stairs
+    layout = _layout(small, partition(small, memory, mode=mode, tries=tries)[1], memory, exhaustive)
+    if len(stairs.rows) > 1 or len(stairs.columns) > 1:
+        chained = _layout(stairs, chain(stairs, memory)[1], memory, exhaustive)
+        layout = min(layout, chained, key=lambda one: (one.tasks, one.fullest))
+    return layout
+
+
+def _layout(stairs: Staircase, areas: Sequence[Rectangle], memory: float, exhaustive: bool) -> Layout:
     volumes = [(float(stairs.rows[r0:r1].sum()), float(stairs.columns[c0:c1].sum())) for r0, r1, c0, c1 in areas]
     return Layout(
         tuple(stairs.row_words(r0, r1) for r0, r1, _, _ in areas),
@@ -49,22 +66,34 @@ def generate(
 
 
 def fitting(
-    stairs: Staircase, tasks: int, *, mode: Mode = "greedy", tries: int | None = 4, exhaustive: bool = False,
-    steps: int = 12,
+    stairs: Staircase, tasks: int, *, mode: Mode = "greedy", tries: int | None = 2, exhaustive: bool = False,
+    steps: int = 16,
 ) -> Layout:  # fmt: skip
-    """Return the scheme of at most `tasks` tasks with the smallest memory per task that bisection finds."""
+    """Return the scheme of at most `tasks` tasks with the least input of the fullest.
+
+    Chains take milliseconds, so bisection looks for the smallest memory with them; then Algorithm 2 tries to do better.
+    """
     total = float(stairs.rows.sum() + stairs.columns.sum())
-    low, high = total / tasks, total  # below the first no scheme holds all tuples; the second is a single task's
-    best = generate(stairs, max(high, 1.0), mode=mode, tries=tries, exhaustive=exhaustive)
+    ends = np.concatenate([[0.0], np.cumsum(stairs.columns)])
+    cells = float(stairs.rows @ (ends[stairs.end] - ends[stairs.begin]))
+    # Below the first no scheme holds all tuples or covers all result cells; the second is a single task's.
+    low, high = max(total / tasks, 2 * math.sqrt(cells / tasks)), max(total, 1.0)
+    best = _layout(stairs, chain(stairs, high)[1], high, exhaustive)
     for _ in range(steps):
-        middle = (low + high) / 2
-        if not low < middle < high:
+        if high - low < 0.005 * low:
             break
-        made = generate(stairs, middle, mode=mode, tries=tries, exhaustive=exhaustive)
+        middle = (low + high) / 2
+        made = _layout(stairs, chain(stairs, middle)[1], middle, exhaustive)
         if made.tasks <= tasks:
             best, high = (made, middle) if made.fullest <= best.fullest else (best, middle)
         else:
             low = middle
+    memory = 0.98 * high
+    for _ in range(3):
+        made = generate(stairs, memory, mode=mode, tries=tries, exhaustive=exhaustive)
+        if made.tasks > tasks or made.fullest >= best.fullest:
+            break
+        best, memory = made, 0.96 * memory
     return best
 
 

@@ -19,7 +19,7 @@ __all__ = ["Histogram"]
 
 @dataclass(frozen=True, eq=False)
 class Histogram:
-    """Ascending distinct keys and the tuples that each stands for (itself and lighter keys just below it)."""
+    """Ascending distinct keys and the tuples that each stands for: its own, or those of light keys around it too."""
 
     keys: Words
     weights: NDArray[np.float64]
@@ -57,13 +57,17 @@ class Histogram:
     def shrunk(self, size: int) -> Histogram:
         """Return at most about `2 * size` entries: a key of at least 1 / size of the tuples alone, its neighbours by groups.
 
-        A group is named by its greatest key, so that a cut just above an entry never cuts a group in two.
+        A group is named by its median key: named by an end, repeated shrinking would drift that way.
         """
         if len(self.keys) <= size:
             return self
         group = self.groups(size)
-        last = np.flatnonzero(np.diff(group, append=group[-1] + 1))
-        return Histogram(self.keys[last], np.bincount(group, self.weights).astype(np.float64))
+        weights = np.bincount(group, self.weights).astype(np.float64)
+        half = np.cumsum(weights) - weights / 2
+        median = np.searchsorted(np.cumsum(self.weights) * (1 + 1e-12), half)
+        first = np.searchsorted(group, np.arange(len(weights)))
+        last = np.searchsorted(group, np.arange(len(weights)), side="right") - 1
+        return Histogram(self.keys[np.clip(median, first, last)], weights)
 
     def groups(self, size: int) -> NDArray[np.int64]:
         """Number each entry's group: groups are runs of neighbours of about 1 / size of the tuples; heavy keys are alone."""
@@ -93,8 +97,14 @@ class Histogram:
             return np.zeros(0, np.int64)
         ends = np.flatnonzero(np.diff(group))
         heavy = self.weights >= self.total / size
-        after = self.keys[ends]  # greatest key of the group that ends here; the next group begins right after it
-        begins = np.where(heavy[ends + 1], self.keys[ends + 1], after + 1)
+        last, following = self.keys[ends], self.keys[ends + 1]
+        middle = (
+            last
+            + 1
+            + ((following.view(np.uint64) - last.view(np.uint64) - np.uint64(1)) >> np.uint64(1)).view(np.int64)
+        )
+        # An entry stands for keys around it, so light groups part midway; a heavy key stands for itself.
+        begins = np.where(heavy[ends + 1], following, np.where(heavy[ends], last + 1, middle))
         tails = self.keys[np.flatnonzero(heavy)] if gaps else self.keys[:0]
         tails = tails[tails < WORD_MAX] + 1
         cuts = np.unique(np.concatenate([begins, tails]))

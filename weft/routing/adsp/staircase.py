@@ -45,7 +45,7 @@ class Staircase:
     def of(term: Term, left: Histogram, right: Histogram, size: int) -> Staircase:
         """Make the matrix of about `size` rows and columns from the key histograms of both streams."""
         if term.op is Op.EQ:  # common cuts: the staircase is then the diagonal
-            both = np.unique(np.concatenate([left.cuts(size), right.cuts(size)]))
+            both = Histogram.merged([left, right]).cuts(size)
             row_cuts, column_cuts = both, both
         else:
             row_cuts, column_cuts = left.cuts(size, gaps=True), right.cuts(size, gaps=True)
