@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import JobError, LateStateError, SpecError, StateError, UnknownColumn, UnknownName, WeftError
-from weft.routing import Broadcast, Hash, Matrix, Range, Split
+from weft.routing import Adsp, Broadcast, Dynamic, Hash, Matrix, Range, Readj, Split, Square
 from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from weft.spark import explain, join, self_join, session
 
 __all__ = [
-    "Broadcast", "Hash", "JobError", "LateStateError", "Matrix", "Range", "SpecError", "Split", "StateError",
-    "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local", "self_join", "session", "tumbling",
-    "tumbling_rows", "unbounded", "within",
+    "Adsp", "Broadcast", "Dynamic", "Hash", "JobError", "LateStateError", "Matrix", "Range", "Readj", "SpecError",
+    "Split", "Square", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
+    "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from itertools import pairwise, permutations
 
 import numpy as np
@@ -183,7 +183,7 @@ def test_a_chain_is_a_complete_information_area_too(stairs, memory):
     )
 
 
-@lru_cache(maxsize=None)
+@cache
 def most_tasks(left: int, right: int, memory: float) -> int:
     return max(varietal(r, s, memory).tasks for r in range(left + 1) for s in range(right + 1))
 

@@ -33,15 +33,22 @@ class Arrival:
 class Seen:
     """One simulated batch: tuples held and asked for per task (both sides together), and what a new plan moved."""
 
-    plan: Plan
+    plan: Plan | None
     held: Counts
     asked: Counts
-    sent: int
-    """Tuples shipped to tasks, copies counted: the network of the batch."""
+    handled: Counts
+    """Tuples that each task was sent, to keep, to look for partners, or for both."""
     moved: int = 0
-    """Copies that a task took over because the plan changed."""
+    """Copies that tasks took over because the plan changed."""
+    taken: int = 0
+    """The most that one task took over."""
     why: str = ""
     """Why the plan of this batch differs from the one before."""
+
+    @property
+    def sent(self) -> int:
+        """Return the tuples shipped to tasks, copies counted: the network of the batch."""
+        return int(self.handled.sum())
 
     @property
     def active(self) -> int:
@@ -76,7 +83,7 @@ class Simulation:
             before = plan
         if self.window is not None:
             self.kept = self.kept[-self.window :]
-        moved = self._migrate(plan) if plan != before else 0
+        moved = self._migrate(plan) if plan != before else np.zeros(self.tasks, np.int64)
         fresh = {"left": left, "right": right}
         stored = {side: plan.store(side, fresh[side].words, fresh[side].u) for side in SIDES}
         probed = {side: plan.probe(side, fresh[side].words, fresh[side].u) for side in SIDES}
@@ -88,17 +95,27 @@ class Simulation:
             self.plans.append(next_plan(self.spec, self.scheme, plan, self.stats))
         self.stats = [self._watched(task, plan, stored, probed, held) for task in range(self.tasks)]
         self.batch += 1
-        visits = sum(int((stored[side] | probed[side]).sum()) for side in SIDES)
-        asked = probed["left"].sum(axis=1) + probed["right"].sum(axis=1)
-        return Seen(plan, held["left"] + held["right"], asked, visits, moved, why if plan != before else "")
+        handled, asked = np.zeros(self.tasks, np.int64), np.zeros(self.tasks, np.int64)
+        for side in SIDES:
+            handled += (stored[side] | probed[side]).sum(axis=1)
+            asked += probed[side].sum(axis=1)
+        return Seen(
+            plan,
+            held["left"] + held["right"],
+            asked,
+            handled,
+            int(moved.sum()),
+            int(moved.max()),
+            why if plan != before else "",
+        )
 
-    def _migrate(self, plan: Plan) -> int:
-        moved = 0
+    def _migrate(self, plan: Plan) -> Counts:
+        moved = np.zeros(self.tasks, np.int64)
         for batch in self.kept:
             for side in SIDES:
                 rows, old = batch[side]
                 new = plan.store(side, rows.words, rows.u)
-                moved += int((new & ~old).sum())
+                moved += (new & ~old).sum(axis=1)
                 batch[side] = (rows, new)
         return moved
 
