@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.control.choose import Choice
-from weft.routing import MatrixPlan, Plan, RangePlan
+from weft.routing import AreaPlan, MatrixPlan, Plan, RangePlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
@@ -77,6 +77,10 @@ def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
 def _shape(plan: Plan) -> str:
     if isinstance(plan, MatrixPlan):
         return f"a matrix of {plan.rows} x {plan.columns}"
+    if isinstance(plan, AreaPlan):
+        area = plan.areas[0]
+        order = "areas cut by the keys seen" if plan.columns else "shapes that follow the volumes"
+        return f"a matrix of {area.rows} x {area.columns}, then {order}"
     return f"{plan.tasks} key ranges cut by samples" if isinstance(plan, RangePlan) else plan.scheme
 
 
