@@ -1,7 +1,8 @@
 """The paper's measures (001-44) over simulated batches: tasks, requests, time, migration, bandwidth, cost.
 
 Time is a model, and says so: a batch lasts as long as its busiest task needs for the tuples it is sent, at `rate` tuples a
-second, plus what it takes over when the plan changes. Under random routing input is what must be balanced (001-04).
+second, for the pairs it compares, at `compares` a second, and for what it takes over when the plan changes. Comparing a
+request with everything held is the paper's CPU cost (Eq. 3, 001-05); Weft's own tasks search sorted runs instead.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ class Measures:
         return self.task_seconds + self.bandwidth / tuples_per_task_second
 
 
-def measured(run: Sequence[Seen], inputs: int, rate: float = 100_000.0) -> Measures:
-    """Measure a run of `inputs` tuples on tasks that handle `rate` tuples a second."""
-    work = np.array([batch.handled.max() / rate for batch in run])
+def measured(run: Sequence[Seen], inputs: int, rate: float = 100_000.0, compares: float = 50_000_000.0) -> Measures:
+    """Measure a run of `inputs` tuples on tasks that handle `rate` tuples and compare `compares` pairs a second."""
+    work = np.array([(batch.handled / rate + batch.compared / compares).max() for batch in run])
     moving = np.array([batch.taken / rate for batch in run])
     active = np.array([max(batch.active, 1) for batch in run])
     changes = [batch for batch in run if batch.why]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from weft.routing import Notes, Plan, Scheme, TaskStats, TaskView, next_plan
 from weft.spec import JoinSpec
-from weft.types import SIDES, U32, Bools, Side, Words
+from weft.types import SIDES, U32, Bools, Side, Words, other
 
 __all__ = ["Arrival", "Seen", "Simulation", "arrivals"]
 
@@ -38,6 +38,8 @@ class Seen:
     asked: Counts
     handled: Counts
     """Tuples that each task was sent, to keep, to look for partners, or for both."""
+    compared: NDArray[np.float64]
+    """Pairs that each task looks at if it compares every request with all it holds of the other side (Eq. 3)."""
     moved: int = 0
     """Copies that tasks took over because the plan changed."""
     taken: int = 0
@@ -99,11 +101,15 @@ class Simulation:
         for side in SIDES:
             handled += (stored[side] | probed[side]).sum(axis=1)
             asked += probed[side].sum(axis=1)
+        compared = np.zeros(self.tasks)
+        for side in SIDES:
+            compared += probed[side].sum(axis=1).astype(np.float64) * held[other(side)]
         return Seen(
             plan,
             held["left"] + held["right"],
             asked,
             handled,
+            compared,
             int(moved.sum()),
             int(moved.max()),
             why if plan != before else "",

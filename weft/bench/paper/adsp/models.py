@@ -78,7 +78,8 @@ class BicliqueLoad:
                 parts_new.append(np.full(count, self.kept[side][-1][group] // count))
         requests = np.concatenate(parts_asked)
         handled = requests + np.concatenate(parts_new)
-        return Seen(None, np.concatenate(parts_held), requests, handled, moved, taken, ", ".join(why))
+        kept = np.concatenate(parts_held)
+        return Seen(None, kept, requests, handled, requests * kept.astype(np.float64), moved, taken, ", ".join(why))
 
     def _asked(self, keys: NDArray[np.int64]) -> Counts:
         """Return how many of these tuples ask each group of the other side."""
@@ -105,4 +106,7 @@ class IdealLoad:
         rows, columns = square_shape(volumes[0], volumes[1], self.memory)
         cells = rows * columns
         asked = np.full(cells, len(left.u) // rows + len(right.u) // columns)
-        return Seen(None, np.full(cells, volumes[0] // rows + volumes[1] // columns), asked, asked)
+        compared = len(left.u) / rows * volumes[1] / columns + len(right.u) / columns * volumes[0] / rows
+        return Seen(
+            None, np.full(cells, volumes[0] // rows + volumes[1] // columns), asked, asked, np.full(cells, compared)
+        )
