@@ -43,7 +43,8 @@ def test_every_plan_on_the_way_lets_pairs_meet_once(name, data):
             Arrival(np.repeat(rows.words, n, axis=1), np.repeat(rows.u, n) * np.uint32(2654435761))
             for rows, n in zip((left, right), times, strict=True)
         ]
-        plan = run.step(*sides).plan
+        plan = run.plans[run.batch][0]
+        run.step(*sides)
         check_meets_once(spec, plan, left, right)
         assert plan_from_json(json.loads(json.dumps(plan.to_json()))) == plan
     plan = run.plans[-1][0]
@@ -166,6 +167,20 @@ def test_readj_never_makes_the_fullest_task_fuller(weights, tasks, data):
     loads = np.bincount(owner, heavy, tasks).astype(float)
     moved = rebalanced(loads, heavy, owner, 1.0)
     assert np.bincount(moved, heavy, tasks).max() <= loads.max()
+
+
+@pytest.mark.parametrize("name", ["equal", "band", "not"])
+def test_a_restart_with_another_scheme_takes_over(name):
+    """Notes and plans that another scheme left behind are not taken for one's own."""
+    schemes: list[Scheme] = [Adsp(patience=1), Readj(patience=1), Square(memory=900, patience=1), Dynamic(memory=900),
+                             Readj(patience=1), Dynamic(), Adsp(memory=900, patience=1), Square(), Adsp()]  # fmt: skip
+    run = Simulation(SPECS[name], schemes[0], 12, window=3)
+    for scheme in schemes:
+        run.scheme = scheme
+        for _ in range(5):
+            seen = feed(run, [keys_of(1, 600, 500, 2 * run.batch + side) for side in (0, 1)])
+        assert seen.plan is not None and seen.plan.scheme == scheme.initial(SPECS[name], 12).scheme
+        assert (seen.held.sum() > 0) and len(run.plans) == run.batch + 1
 
 
 def test_nonsense_is_refused():

@@ -57,8 +57,7 @@ class Dynamic(Scheme):
         plan = view.plan
         if not isinstance(plan, AreaPlan):
             return {}
-        same = before.get("epoch") == plan.epoch
-        if not same:
+        if before.get("epoch") != plan.epoch or "marks" not in before:  # a new plan, or another scheme's notes
             held = [len(view.held(side)[1]) for side in SIDES]
             return {"epoch": plan.epoch, "age": 1, "marks": held, "held": held, "doubled": False}
         held = [count + len(view.draws[side]) for count, side in zip(before["held"], SIDES, strict=True)]
@@ -84,7 +83,7 @@ class Dynamic(Scheme):
                 (2 * area.rows, 2 * area.columns),
                 f"a task holds {seen.fullest:,} tuples: each is split into four",
             )
-        elif any(stats[task].notes["doubled"] for task in area.tasks):
+        elif any(stats[task].notes.get("doubled") for task in area.tasks):
             shape = advised(count, *volumes)
             why = f"a stream has doubled: {volumes[0]:,.0f} and {volumes[1]:,.0f} tuples"
         else:

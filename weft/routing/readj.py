@@ -105,7 +105,7 @@ class Readj(Scheme):
         plan = view.plan
         if not isinstance(plan, ReadjPlan) or plan.left < 0:
             return {}
-        same = before.get("epoch") == plan.epoch
+        same = before.get("epoch") == plan.epoch and "counts" in before
         age = before.get("age", 0) + 1 if same else 1
         if same and age % self.patience:  # looked at by control only this often
             return {**before, "age": age}
@@ -118,8 +118,10 @@ class Readj(Scheme):
         }  # fmt: skip
 
     def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
-        if not isinstance(plan, ReadjPlan) or any(one.notes.get("epoch") != plan.epoch for one in stats):
+        if not isinstance(plan, ReadjPlan):
             return plan, ""
+        if any(one.notes.get("epoch") != plan.epoch or "counts" not in one.notes for one in stats):
+            return plan, ""  # told by another plan or another scheme
         if stats[0].notes["age"] % self.patience:
             return plan, ""
         loads = np.array([sum(one.held.values()) for one in stats], np.float64)

@@ -68,6 +68,7 @@ def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int) -> Notes:
     notes: Notes = {"epoch": plan.epoch, "age": age}
     if not plan.columns or view.task not in plan.active:
         return notes
+    same = same and isinstance(before.get("keys"), dict)  # not the notes of another scheme
     keys, size = {}, max(LEAST, entries // len(plan.active))
     for side, column in zip(SIDES, plan.columns, strict=True):
         if not same or (spec.expiry(side) is not None and age % REFRESH == 0):
@@ -90,7 +91,9 @@ def _counted(words: Words, draws: U32) -> Histogram:
 
 def gathered(plan: AreaPlan, stats: Sequence[TaskStats]) -> Seen | None:
     """Add up the notes of all tasks; None when they tell of another plan or of nothing."""
-    if any(one.notes.get("epoch") != plan.epoch for one in stats):
+    if any(one.notes.get("epoch") != plan.epoch or "age" not in one.notes for one in stats):
+        return None
+    if plan.columns and not all(isinstance(stats[task].notes.get("keys"), dict) for task in plan.active):
         return None
     held: dict[int, int] = {}
     sides: dict[Side, list[Histogram]] = {"left": [], "right": []}
@@ -99,8 +102,8 @@ def gathered(plan: AreaPlan, stats: Sequence[TaskStats]) -> Seen | None:
             held[task] = sum(stats[task].held[side] for side in SIDES)
             for side in SIDES:
                 tuples = stats[task].held[side] / _copies(area, cell, side)
-                keys = stats[task].notes.get("keys")
-                known = Histogram.of_json(keys[side]) if keys else Histogram(np.zeros(1, np.int64), np.ones(1))
+                keys = stats[task].notes["keys"][side] if plan.columns else ((0,), (1.0,))
+                known = Histogram.of_json(keys)
                 sides[side].append(known.scaled(tuples))
     left, right = (_once(plan, side, Histogram.merged(sides[side])) for side in SIDES)
     if left.total + right.total <= 0:
