@@ -11,7 +11,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from weft.errors import JobError, LateStateError, SpecError, StateError, UnknownColumn, UnknownName, WeftError
-from weft.routing import Biclique, Broadcast, ContRand, FastJoin, Hash, Matrix, Random, Range, Split, Sta
+from weft.routing import (
+    Adsp,
+    Biclique,
+    Broadcast,
+    ContRand,
+    Dynamic,
+    FastJoin,
+    Hash,
+    Matrix,
+    Random,
+    Range,
+    Readj,
+    Split,
+    Square,
+    Sta,
+)
 from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
@@ -19,9 +34,10 @@ if TYPE_CHECKING:
     from weft.spark import explain, join, self_join, session
 
 __all__ = [
-    "Biclique", "Broadcast", "ContRand", "FastJoin", "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range",
-    "SpecError", "Split", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last",
-    "local", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
+    "Adsp", "Biclique", "Broadcast", "ContRand", "Dynamic", "FastJoin", "Hash", "JobError", "LateStateError", "Matrix",
+    "Random", "Range", "Readj", "SpecError", "Split", "Square", "Sta", "StateError", "UnknownColumn", "UnknownName",
+    "WeftError", "explain", "join", "last", "local", "self_join", "session", "tumbling", "tumbling_rows", "unbounded",
+    "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"

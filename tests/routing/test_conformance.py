@@ -318,6 +318,8 @@ def test_every_scheme_and_plan_has_its_name():
     assert {"biclique", "broadcast", "fastjoin", "hash", "matrix", "range", "split"} <= set(PLANS)
     assert {"chain", "pim", "sta"} <= set(SCHEMES)
     assert {"chain", "sta"} <= set(PLANS)
+    assert {"adsp", "dynamic", "readj", "square"} <= set(SCHEMES)
+    assert {"areas", "readj"} <= set(PLANS)
     for name in SCHEMES:
         assert scheme_named(name).name == name
 
@@ -337,7 +339,9 @@ def test_a_matrix_that_needs_more_tasks_is_refused():
 
 
 def test_unknown_names_are_refused():
-    with pytest.raises(UnknownName, match=r"no scheme named 'hsah'.*\nKnown: auto, .*\nHint: did you mean 'hash'"):
+    with pytest.raises(
+        UnknownName, match=r"no scheme named 'hsah'.*\nKnown: adsp, auto, .*\nHint: did you mean 'hash'"
+    ):
         scheme_named("hsah")
     with pytest.raises(StateError, match="A plan names the scheme 'magic'"):
         plan_from_json({"scheme": "magic", "tasks": 1})

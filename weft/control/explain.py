@@ -9,7 +9,7 @@ from typing import Any
 
 from weft.control.choose import Choice
 from weft.control.two_predicates import TwoPredicates, two_predicates
-from weft.routing import BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, StaPlan
+from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, StaPlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
@@ -101,6 +101,10 @@ def _shape(plan: Plan) -> str:
         return f"hash, and {moves}" if plan.shared else f"a biclique, hash in each group, and {moves}"
     if isinstance(plan, StaPlan):
         return f"{plan.cold_tasks} tasks for cold keys, {plan.hot_tasks} for hot ones"
+    if isinstance(plan, AreaPlan):
+        area = plan.areas[0]
+        order = "areas cut by the keys seen" if plan.columns else "shapes that follow the volumes"
+        return f"a matrix of {area.rows} x {area.columns}, then {order}"
     return f"{plan.tasks} key ranges cut by samples" if isinstance(plan, RangePlan) else plan.scheme
 
 

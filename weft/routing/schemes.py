@@ -8,10 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from weft.errors import SpecError, UnknownName
+from weft.routing.adsp import Adsp
 from weft.routing.biclique import Biclique
 from weft.routing.broadcast import BroadcastPlan
 from weft.routing.chained import Chained, Pim
 from weft.routing.contrand import ContRand
+from weft.routing.dynamic import Dynamic
 from weft.routing.fastjoin import FastJoin
 from weft.routing.hash import HashPlan
 from weft.routing.matrix import MatrixPlan, best_shape
@@ -19,8 +21,10 @@ from weft.routing.plan import Plan
 from weft.routing.predictor import Sta
 from weft.routing.randomly import Random
 from weft.routing.range import RangePlan
+from weft.routing.readj import Readj
 from weft.routing.scheme import Scheme, TaskStats, weighted_sample
 from weft.routing.split import SplitPlan
+from weft.routing.square import Square
 from weft.spec import JoinSpec
 from weft.types import SIDES
 
@@ -143,7 +147,24 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
 
 SCHEMES: dict[str, type[Scheme]] = {
     cls.name: cls
-    for cls in (Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Sta, Chained, Pim)
+    for cls in (
+        Hash,
+        Broadcast,
+        Split,
+        Matrix,
+        Range,
+        Biclique,
+        ContRand,
+        Random,
+        FastJoin,
+        Adsp,
+        Square,
+        Dynamic,
+        Readj,
+        Sta,
+        Chained,
+        Pim,
+    )  # fmt: skip
 }
 """Schemes by the name users write."""
 

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from weft.bench.workloads.drift import drifting_keys
 from weft.bench.workloads.electric import readings
+from weft.bench.workloads.feeds import feed_dates, stock_prices
+from weft.bench.workloads.queries import QUERIES, Query, social
 from weft.bench.workloads.rides import ride_orders, ride_tracks
 from weft.bench.workloads.taxi import trips
-from weft.bench.workloads.zipf import scattered_keys, zipf_group, zipf_keys, zipf_shares
+from weft.bench.workloads.tpch import Lineitem, Orders, lineitem, orders, suppliers
+from weft.bench.workloads.volumes import fluctuating, ratios
+from weft.bench.workloads.zipf import scattered_keys, seeded_keys, zipf_counts, zipf_group, zipf_keys, zipf_shares
 
 __all__ = [
-    "drifting_keys", "readings", "ride_orders", "ride_tracks", "scattered_keys", "trips", "zipf_group", "zipf_keys",
-    "zipf_shares",
+    "QUERIES", "Lineitem", "Orders", "Query", "drifting_keys", "feed_dates", "fluctuating", "lineitem", "orders", "ratios",
+    "readings", "ride_orders", "ride_tracks", "scattered_keys", "seeded_keys", "social", "stock_prices", "suppliers",
+    "trips", "zipf_counts", "zipf_group", "zipf_keys", "zipf_shares",
 ]  # fmt: skip

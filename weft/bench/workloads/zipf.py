@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["scattered_keys", "zipf_group", "zipf_keys", "zipf_shares"]
+__all__ = ["scattered_keys", "seeded_keys", "zipf_counts", "zipf_group", "zipf_keys", "zipf_shares"]
 
 
 def zipf_shares(keys: int, z: float) -> NDArray[np.float64]:
@@ -35,6 +35,17 @@ def scattered_keys(rng: np.random.Generator, n: int, keys: int, z: float) -> NDA
     """Return such keys with the popular ones scattered over the domain, not gathered at its low end (000-51)."""
     ranks = zipf_keys(rng, n, keys, z)
     return rng.permutation(keys)[ranks]
+
+
+def seeded_keys(rows: int, domain: int, z: float, seed: int, *, scatter: int = 7) -> NDArray[np.int64]:
+    """Draw such keys with a seed of their own; `scatter` seeds where the frequent keys lie, and both sides share it."""
+    ranks = zipf_keys(np.random.default_rng(seed), rows, domain, z)
+    return np.random.default_rng(scatter).permutation(domain)[ranks]
+
+
+def zipf_counts(total: int, domain: int, z: float) -> NDArray[np.float64]:
+    """Return the expected tuples of each rank."""
+    return np.asarray(total * zipf_shares(domain, z))
 
 
 def zipf_group(seed: int, n: int, keys: int, x: float, y: float) -> tuple[pa.Table, pa.Table]:

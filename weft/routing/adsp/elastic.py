@@ -1,0 +1,119 @@
+"""When a matrix is laid out anew: scale out above 80 %, in below 50 % of V, with patience (001-45).
+
+A new scheme is made for 60 % of V, between the two marks, so that a steady load stays where it is. It is taken only if it
+relieves the fullest task or frees tasks, and no plan is changed before it has been in force for `patience` batches.
+Without a V the tasks given are all used, and the scheme changes when another one would relieve the fullest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from weft.errors import SpecError
+from weft.routing.adsp.generate import Layout, place
+from weft.routing.adsp.mapping import Pairing
+from weft.routing.adsp.notes import Seen, gathered, noted
+from weft.routing.adsp.plan import AreaPlan
+from weft.routing.plan import Plan
+from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
+from weft.spec import JoinSpec, Term
+
+__all__ = ["Elastic"]
+
+
+@dataclass(frozen=True)
+class Elastic(Scheme):
+    """Base of the schemes that lay out a matrix for what they see.
+
+    `memory` is V, the tuples a task should hold at most, both streams together.
+    """
+
+    memory: float | None = None
+    high: float = 0.8
+    low: float = 0.5
+    fill: float = 0.6
+    patience: int = 4
+    gain: float = 0.87
+    """A layout that relieves the fullest task to no less than this share of its load is not worth a migration."""
+    size: int = 256
+    """Rows and columns of the compressed matrix, about; tasks note four times as many keys between them."""
+    pairing: Pairing = "greedy"
+
+    def __post_init__(self) -> None:
+        if self.memory is not None and not self.memory > 0:
+            raise SpecError.of(
+                f"memory={self.memory!r}.",
+                "It is the number of tuples a task may hold.",
+                "leave it out, or give more than 0.",
+            )
+        if not 0 < self.low < self.fill < self.high <= 1:
+            raise SpecError.of(
+                f"low={self.low}, fill={self.fill}, high={self.high}.",
+                "They are shares of memory, in this order; fill is what a new layout aims at.",
+                "leave them at 0.5, 0.6 and 0.8.",
+            )
+        if self.patience < 1 or self.size < 2:
+            raise SpecError.of(
+                f"patience={self.patience}, size={self.size}.", "They count batches and rows of a matrix.",
+                "give patience= at least 1 and size= at least 2.",
+            )  # fmt: skip
+
+    def order(self, spec: JoinSpec) -> Term | None:
+        """Return the term that orders the matrix, None for a matrix of draws alone."""
+        raise NotImplementedError
+
+    def layout(self, spec: JoinSpec, seen: Seen, tasks: int, memory: float | None) -> Layout:
+        """Return the scheme for what was seen with `memory` tuples a task; with None, or too small a one, that of `tasks`."""
+        raise NotImplementedError
+
+    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
+        """Spread the first batches as a plain matrix: nothing is known yet."""
+        term = self.order(spec)
+        return AreaPlan.whole(tasks, () if term is None else (term.left, term.right))
+
+    def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
+        return noted(spec, view, before, 4 * self.size)
+
+    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
+        first = self.initial(spec, plan.tasks)
+        if not isinstance(plan, AreaPlan) or not isinstance(first, AreaPlan):
+            return first, f"scheme is now {self.name}"
+        if plan.columns != first.columns:
+            return replace(first, epoch=plan.epoch + 1), f"scheme is now {self.name}"
+        seen = gathered(plan, stats)
+        if seen is None or (
+            seen.age % self.patience and plan.epoch
+        ):  # the first plan knew nothing: no patience with it
+            return plan, ""
+        made, why = self.decide(spec, plan, seen)
+        if made is None:
+            return plan, ""
+        areas = place(made, plan.areas, seen.mass, plan.tasks, self.pairing)
+        return replace(plan, areas=areas, epoch=plan.epoch + 1), why
+
+    def decide(self, spec: JoinSpec, plan: AreaPlan, seen: Seen) -> tuple[Layout | None, str]:
+        """Return the layout to change to, and why; None to stay."""
+        active = len(plan.active)
+        if self.memory is None:
+            if seen.fullest * plan.tasks * self.gain <= seen.left.total + seen.right.total:
+                return None, ""  # no layout whatever could relieve it enough
+            made = self.layout(spec, seen, plan.tasks, None)
+            if made.fullest >= self.gain * seen.fullest:
+                return None, ""
+            return made, f"fullest task {seen.fullest:,} tuples, {made.fullest:,.0f} in {_shape(made)}"
+        share = seen.fullest / self.memory
+        if share > self.high:
+            made = self.layout(spec, seen, plan.tasks, self.fill * self.memory)
+            if made.fullest >= self.gain * seen.fullest and made.fullest > self.high * self.memory:
+                return None, ""  # the tasks there are cannot do much better
+            return made, f"fullest task at {share:.0%} of its memory: {active} tasks become {_shape(made)}"
+        if seen.mean < self.low * self.memory and active > 1:
+            made = self.layout(spec, seen, plan.tasks, self.fill * self.memory)
+            if made.tasks < active and made.fullest <= self.high * self.memory:
+                return made, f"tasks at {seen.mean / self.memory:.0%} of their memory: {active} become {_shape(made)}"
+        return None, ""
+
+
+def _shape(layout: Layout) -> str:
+    areas = len(layout.shapes)
+    return f"{layout.tasks} in {areas} area{'s' if areas != 1 else ''}"

@@ -1,0 +1,133 @@
+"""What tasks note and what control makes of it: step 1 of the five (001-31), the volume of both streams by key.
+
+Every task keeps a small histogram of the keys it holds. It grows with what arrives; it is made anew from the state after
+a migration and, where a window lets rows go, every few batches. Control divides by the copies that the plan makes, so
+that the sum over tasks is the stream. All of it is bounded: two histograms of some hundred entries a task.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weft.routing.adsp.area import Area
+from weft.routing.adsp.histogram import Histogram
+from weft.routing.adsp.plan import AreaPlan
+from weft.routing.scheme import Notes, TaskStats, TaskView
+from weft.spec import JoinSpec
+from weft.types import SIDES, U32, Side, Words
+
+__all__ = ["Seen", "gathered", "noted"]
+
+SAMPLE = 4096
+"""Rows of a batch, or of a state, that a histogram is made from."""
+
+LEAST = 32
+"""Histogram entries of a task among very many."""
+
+REFRESH = 8
+"""Batches after which a task looks at its whole state again, where rows expire."""
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """Both streams by key, the tuples that each active task holds, and for how many batches the plan has been in force."""
+
+    left: Histogram
+    right: Histogram
+    held: dict[int, int]
+    age: int
+
+    @property
+    def fullest(self) -> int:
+        """Return the most that a task holds."""
+        return max(self.held.values())
+
+    @property
+    def mean(self) -> float:
+        """Return what an active task holds on average."""
+        return sum(self.held.values()) / len(self.held)
+
+    def mass(self, side: Side, least: int, most: int) -> float:
+        """Return the tuples of a side with keys in an interval."""
+        return (self.left if side == "left" else self.right).mass(least, most)
+
+
+def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int) -> Notes:
+    """Return the notes of one task: the epoch of its plan, batches since, and the histograms of an ordered matrix.
+
+    The active tasks share about `entries` histogram entries a side between them.
+    """
+    plan = view.plan
+    if not isinstance(plan, AreaPlan):
+        return {}
+    same = before.get("epoch") == plan.epoch
+    age = before.get("age", 0) + 1 if same else 1
+    notes: Notes = {"epoch": plan.epoch, "age": age}
+    if not plan.columns or view.task not in plan.active:
+        return notes
+    same = same and isinstance(before.get("keys"), dict)  # not the notes of another scheme
+    keys, size = {}, max(LEAST, entries // len(plan.active))
+    for side, column in zip(SIDES, plan.columns, strict=True):
+        if not same or (spec.expiry(side) is not None and age % REFRESH == 0):
+            words, draws = view.held(side)
+            parts = [_counted(words[column], draws)]
+        else:
+            parts = [Histogram.of_json(before["keys"][side]), _counted(view.stored[side][column], view.draws[side])]
+        keys[side] = Histogram.merged(parts).shrunk(size).to_json()
+    return {**notes, "keys": keys}
+
+
+def _counted(words: Words, draws: U32) -> Histogram:
+    """Count a sample of the words: the low bits of the draws choose, the high ones have chosen the row already."""
+    if len(words) > SAMPLE:
+        rank = draws * np.uint32(2654435761)
+        words = words[np.argpartition(rank, SAMPLE)[:SAMPLE]]
+        return Histogram.of(words, len(draws) / SAMPLE)
+    return Histogram.of(words)
+
+
+def gathered(plan: AreaPlan, stats: Sequence[TaskStats]) -> Seen | None:
+    """Add up the notes of all tasks; None when they tell of another plan or of nothing."""
+    if any(one.notes.get("epoch") != plan.epoch or "age" not in one.notes for one in stats):
+        return None
+    if plan.columns and not all(isinstance(stats[task].notes.get("keys"), dict) for task in plan.active):
+        return None
+    held: dict[int, int] = {}
+    sides: dict[Side, list[Histogram]] = {"left": [], "right": []}
+    for area in plan.areas:
+        for cell, task in enumerate(area.tasks):
+            held[task] = sum(stats[task].held[side] for side in SIDES)
+            for side in SIDES:
+                tuples = stats[task].held[side] / _copies(area, cell, side)
+                keys = stats[task].notes["keys"][side] if plan.columns else ((0,), (1.0,))
+                known = Histogram.of_json(keys)
+                sides[side].append(known.scaled(tuples))
+    left, right = (_once(plan, side, Histogram.merged(sides[side])) for side in SIDES)
+    if left.total + right.total <= 0:
+        return None
+    return Seen(left, right, held, min(one.notes["age"] for one in stats))
+
+
+def _copies(area: Area, cell: int, side: Side) -> int:
+    """Return how many cells of the area hold what this one holds."""
+    regular = area.columns if side == "left" else area.rows
+    if not area.extra:
+        return regular
+    primary: Side = "left" if area.along == "column" else "right"
+    if side == primary:
+        return regular + 1
+    return regular if cell < area.rows * area.columns else area.extra
+
+
+def _once(plan: AreaPlan, side: Side, keys: Histogram) -> Histogram:
+    """Divide by the number of areas that take a key: rows and columns may be shared, cells not."""
+    if not plan.columns:
+        return keys
+    areas = np.zeros(len(keys.keys))
+    for area in plan.areas:
+        least, most = area.keys(side)
+        areas += (keys.keys >= least) & (keys.keys <= most)
+    return Histogram(keys.keys, keys.weights / np.maximum(areas, 1))
