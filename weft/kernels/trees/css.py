@@ -1,0 +1,179 @@
+"""The immutable B+-tree (CSS-tree, 002-09): one array of inner nodes, breadth first, children by arithmetic.
+
+The leaves are the sorted entries themselves, cut every `leaf` entries. An inner slot holds the greatest key below it; the
+slots of one node stand together and unused ones hold the greatest word, so every node is searched alike. Child c of
+node i is node `i * fan + c` of the next level: no references, twice the fan-out per cache line.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from weft.kernels.jit import kernel
+from weft.kernels.trees.search import count_below
+from weft.types import WORD_MAX, Rows, Words
+
+__all__ = ["Css", "build", "check_css", "css_of", "css_room", "nodes_at", "position", "route", "route_all", "scan_css"]
+
+SIZE, LEAF, FAN, LEVELS = range(4)
+TALLEST = 24
+
+
+class Css(NamedTuple):
+    """Sorted entries and their directory; arrays may be longer than what `shape[SIZE]` says is in use."""
+
+    key: Words
+    row: Rows
+    inner: Words
+    begin: Rows
+    """Where each level starts in `inner`, the root first; and from `TALLEST` on how many nodes it has."""
+    shape: Rows
+    """Entries, entries per leaf, children per node, levels of inner nodes."""
+
+    @property
+    def entries(self) -> int:
+        """Return the number of entries."""
+        return int(self.shape[SIZE])
+
+    @property
+    def nbytes(self) -> int:
+        """Return the bytes of all arrays."""
+        return self.key.nbytes + self.row.nbytes + self.inner.nbytes + self.begin.nbytes + self.shape.nbytes
+
+
+def css_room(entries: int, leaf: int = 32, fan: int = 32) -> Css:
+    """Make an empty tree with room for that many entries."""
+    slots, nodes = 0, -(-max(entries, 1) // leaf)
+    while nodes > 1:
+        nodes = -(-nodes // fan)
+        slots += nodes * fan
+    key, row = np.empty(entries, np.int64), np.empty(entries, np.int64)
+    shape = np.array([0, leaf, fan, 0], np.int64)
+    # Fewer entries never need more slots.
+    return Css(key, row, np.empty(slots, np.int64), np.zeros(2 * TALLEST, np.int64), shape)
+
+
+def css_of(keys: Words, rows: Rows, leaf: int = 32, fan: int = 32) -> Css:
+    """Build a tree over sorted entries; the arrays are taken over, not copied."""
+    empty = css_room(len(keys), leaf, fan)
+    made = empty._replace(key=np.ascontiguousarray(keys), row=np.ascontiguousarray(rows))
+    build(made, len(keys))
+    return made
+
+
+@kernel
+def build(c: Css, n: int) -> None:
+    """Build the directory over the first `n` entries, bottom up."""
+    leaf, fan = c.shape[LEAF], c.shape[FAN]
+    leaves = (n + leaf - 1) // leaf
+    levels, slots, nodes = 0, 0, leaves
+    while nodes > 1:
+        nodes = (nodes + fan - 1) // fan
+        c.begin[levels] = nodes  # from the bottom for now
+        slots += nodes * fan
+        levels += 1
+    for level in range(levels):
+        c.begin[TALLEST + level] = c.begin[levels - 1 - level]
+    start = 0
+    for level in range(levels):
+        c.begin[level] = start
+        start += c.begin[TALLEST + level] * fan
+    below = leaves
+    for level in range(levels - 1, -1, -1):
+        base, nodes = c.begin[level], c.begin[TALLEST + level]
+        under = c.begin[level + 1] if level + 1 < levels else 0
+        held = below  # children of this level: leaves at the bottom, else the nodes of the level below
+        for j in range(held):
+            if level == levels - 1:
+                c.inner[base + j] = c.key[min((j + 1) * leaf, n) - 1]
+            else:
+                full = c.inner[under + (j + 1) * fan - 1] if j + 1 < held else c.key[n - 1]
+                c.inner[base + j] = full
+        for j in range(held, nodes * fan):
+            c.inner[base + j] = WORD_MAX
+        below = nodes
+    c.shape[SIZE], c.shape[LEVELS] = n, levels
+
+
+@kernel
+def position(c: Css, key: int) -> int:
+    """Return the first position whose key is not less than `key`."""
+    n, leaf, fan = c.shape[SIZE], c.shape[LEAF], c.shape[FAN]
+    if n == 0 or c.key[n - 1] < key:
+        return n
+    node = 0
+    for level in range(c.shape[LEVELS]):
+        node = node * fan + count_below(c.inner, c.begin[level] + node * fan, fan, key)
+    base = node * leaf
+    return base + count_below(c.key, base, min(leaf, n - base), key)
+
+
+@kernel
+def nodes_at(c: Css, depth: int) -> int:
+    """Return how many inner nodes there are at that depth, the root being at 0; deeper than the tree is its last level.
+
+    002-31: the depth is clamped to the real height, and the number of nodes is what counts.
+    """
+    levels = c.shape[LEVELS]
+    return c.begin[TALLEST + min(depth, levels - 1)] if levels else 1
+
+
+@kernel
+def route(c: Css, key: int, depth: int) -> int:
+    """Return the node at that depth whose value range holds `key`: keys up to its greatest, above its left neighbour's."""
+    levels, fan = c.shape[LEVELS], c.shape[FAN]
+    if levels == 0:
+        return 0
+    deep = min(depth, levels - 1)
+    if c.key[c.shape[SIZE] - 1] < key:
+        return c.begin[TALLEST + deep] - 1
+    node = 0
+    for level in range(deep):
+        node = node * fan + count_below(c.inner, c.begin[level] + node * fan, fan, key)
+    return node
+
+
+@kernel
+def route_all(c: Css, keys: Words, depth: int, out: Rows) -> None:
+    """Route every key."""
+    for i in range(len(keys)):
+        out[i] = route(c, keys[i], depth)
+
+
+@kernel
+def scan_css(c: Css, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_row: Rows) -> int:
+    """Do as `weft.kernels.trees.load.scan`; `state` is (probe, position or -1)."""
+    room, filled, n = len(out_probe), 0, c.shape[SIZE]
+    i, place = state[0], state[1]
+    while i < len(lo) and filled < room:
+        if place < 0:
+            place = position(c, lo[i])
+        most = hi[i]
+        while place < n and filled < room and c.key[place] <= most:
+            out_probe[filled], out_row[filled] = i, c.row[place]
+            filled += 1
+            place += 1
+        if place == n or c.key[place] > most:
+            i, place = i + 1, -1
+    state[0], state[1] = i, place
+    return filled
+
+
+def check_css(c: Css) -> None:
+    """Check that the entries ascend and that every inner slot holds the greatest key below it."""
+    n, leaf, fan, levels = (int(c.shape[field]) for field in (SIZE, LEAF, FAN, LEVELS))
+    key = c.key[:n]
+    assert bool((key[1:] >= key[:-1]).all()), "entries are out of order"
+    children = -(-n // leaf)
+    greatest = np.array([key[min((j + 1) * leaf, n) - 1] for j in range(children)], np.int64)
+    for level in range(levels - 1, -1, -1):
+        base, nodes = int(c.begin[level]), int(c.begin[TALLEST + level])
+        assert nodes == -(-children // fan), "a level has too many nodes"
+        slots = c.inner[base : base + nodes * fan]
+        assert bool((slots[:children] == greatest).all()), "a slot is not the greatest key below it"
+        assert bool((slots[children:] == WORD_MAX).all()), "an unused slot is in use"
+        greatest = np.array([greatest[min((j + 1) * fan, children) - 1] for j in range(nodes)], np.int64)
+        children = nodes
+    assert children <= 1, "the root is not alone"
