@@ -86,18 +86,27 @@ def test_a_bulk_load_makes_the_same_tree(keys, more, width, bounds) -> None:
 
 
 @pytest.mark.paper("002-09")
-@given(keys=st.lists(key, max_size=200), width=st.sampled_from([(1, 2), (2, 3), (4, 4), (32, 32)]), bounds=ranges, chunk=room)
+@given(
+    keys=st.lists(key, max_size=200),
+    width=st.sampled_from([(1, 2), (2, 3), (4, 4), (32, 32)]),
+    bounds=ranges,
+    chunk=room,
+)
 @quick
 def test_a_css_tree_is_a_sorted_list(keys, width, bounds, chunk) -> None:
     css = trees.css_of(ints(sorted(keys)), np.arange(len(keys)), *width)
     trees.check_css(css)
-    assert sorted(drain(css, None, bounds, chunk)) == wanted(list(zip(sorted(keys), range(len(keys)), strict=True)), bounds)
+    assert sorted(drain(css, None, bounds, chunk)) == wanted(
+        list(zip(sorted(keys), range(len(keys)), strict=True)), bounds
+    )
     for probe in {*keys, 5, WORD_MIN, WORD_MAX}:
         assert trees.position(css, probe) == int(np.searchsorted(ints(sorted(keys)), probe))
 
 
 @pytest.mark.paper("002-13", "002-14", "002-31")
-@given(keys=st.lists(key, max_size=200), new=st.lists(key, max_size=60), depth=st.integers(0, 5), bounds=ranges, chunk=room)
+@given(
+    keys=st.lists(key, max_size=200), new=st.lists(key, max_size=60), depth=st.integers(0, 5), bounds=ranges, chunk=room
+)
 @quick
 def test_sub_indexes_cover_the_value_ranges_of_their_nodes(keys, new, depth, bounds, chunk) -> None:
     """One tree per node at the depth (clamped to the height), linked leaf to leaf: one scan runs through all."""

@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from weft.errors import UnknownName
+from weft.index.bplustree import BPlusTree
+from weft.index.chained import Chained
+from weft.index.csstree import CssTree
 from weft.index.hash import Hash
+from weft.index.imtree import ImTree
 from weft.index.layout import Layout
+from weft.index.pimtree import PimTree
 from weft.index.protocol import Index, Matches, Probe
+from weft.index.roundrobin import RoundRobin
 from weft.index.run import Run
 from weft.index.runs import Runs
 from weft.index.runset import RunSet
 from weft.index.scan import Scan
+from weft.index.treeset import TreeSet
 from weft.spec.terms import Access
 
-__all__ = ["INDEXES", "Hash", "Index", "Layout", "Matches", "Probe", "Run", "Runs", "Scan", "index_named", "make_index"]
+__all__ = [
+    "INDEXES", "BPlusTree", "Chained", "CssTree", "Hash", "ImTree", "Index", "Layout", "Matches", "PimTree", "Probe",
+    "RoundRobin", "Run", "Runs", "Scan", "TreeSet", "index_named", "make_index",
+]  # fmt: skip
 
-INDEXES: dict[str, type[RunSet]] = {kind.name: kind for kind in (Runs, Scan, Hash)}
+_KINDS: tuple[type[RunSet] | type[TreeSet], ...] = (
+    Runs, Scan, Hash, BPlusTree, CssTree, Chained, ImTree, PimTree, RoundRobin,
+)  # fmt: skip
+INDEXES: dict[str, type[RunSet] | type[TreeSet]] = {kind.name: kind for kind in _KINDS}
 """Every index by its name."""
 
 
-def index_named(name: str) -> type[RunSet]:
+def index_named(name: str) -> type[RunSet] | type[TreeSet]:
     """Return the index class of that name."""
     if name not in INDEXES:
         raise UnknownName.among("index", name, INDEXES)
     return INDEXES[name]
 
 
-def make_index(name: str, access: Access, expiry: int | None) -> RunSet:
+def make_index(name: str, access: Access, expiry: int | None) -> RunSet | TreeSet:
     """Make an empty index.
 
     Parameters

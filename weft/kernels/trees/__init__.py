@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 from weft.kernels.trees.css import (
-    Css, build, check_css, css_of, css_room, nodes_at, position, route, route_all, scan_css,
-)  # fmt: skip
+    Css,
+    build,
+    check_css,
+    css_of,
+    css_room,
+    nodes_at,
+    position,
+    route,
+    route_all,
+    scan_css,
+)
 from weft.kernels.trees.delete import delete, delete_all
 from weft.kernels.trees.forest import Forest, clear, forest_of, insert, insert_all, room_for, start_of
 from weft.kernels.trees.load import bulk_load, check_forest, entries, scan

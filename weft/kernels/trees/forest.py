@@ -125,8 +125,8 @@ def room_for(f: Forest, entries: int) -> Forest:
         return f
     leaves, nodes = max(leaves, 2 * have_leaves), max(nodes, 2 * have_nodes)
     sizes = (leaves * leaf, leaves * leaf, leaves, leaves, leaves, nodes * fan, nodes * fan, nodes)
-    grown = [_grown(array, size) for array, size in zip(f[:8], sizes, strict=True)]
-    return Forest(*grown, f.tree, f.pool, f.path)
+    grown = (_grown(array, size) for array, size in zip(f[:8], sizes, strict=True))
+    return f._replace(**dict(zip(f._fields, grown, strict=False)))
 
 
 def _grown(array: Rows, size: int) -> Rows:

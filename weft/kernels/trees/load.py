@@ -6,8 +6,19 @@ import numpy as np
 
 from weft.kernels.jit import kernel
 from weft.kernels.trees.forest import (
-    COUNT, FAN, FIELDS, HEAD, HEIGHT, LEAF, NODES, ROOT, Forest, new_leaf, new_node, start_of,
-)  # fmt: skip
+    COUNT,
+    FAN,
+    FIELDS,
+    HEAD,
+    HEIGHT,
+    LEAF,
+    NODES,
+    ROOT,
+    Forest,
+    new_leaf,
+    new_node,
+    start_of,
+)
 from weft.types import Rows, Words
 
 __all__ = ["bulk_load", "check_forest", "entries", "scan"]
