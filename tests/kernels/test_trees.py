@@ -100,7 +100,7 @@ def test_a_css_tree_is_a_sorted_list(keys, width, bounds, chunk) -> None:
         list(zip(sorted(keys), range(len(keys)), strict=True)), bounds
     )
     for probe in {*keys, 5, WORD_MIN, WORD_MAX}:
-        assert trees.position(css, probe) == int(np.searchsorted(ints(sorted(keys)), probe))
+        assert trees.position(css, 0, probe) == int(np.searchsorted(ints(sorted(keys)), probe))
 
 
 @pytest.mark.paper("002-13", "002-14", "002-31")
@@ -111,7 +111,7 @@ def test_a_css_tree_is_a_sorted_list(keys, width, bounds, chunk) -> None:
 def test_sub_indexes_cover_the_value_ranges_of_their_nodes(keys, new, depth, bounds, chunk) -> None:
     """One tree per node at the depth (clamped to the height), linked leaf to leaf: one scan runs through all."""
     css = trees.css_of(ints(sorted(keys)), np.arange(len(keys)), 2, 3)
-    count = trees.nodes_at(css, depth)
+    count = trees.nodes_at(css, 0, depth)
     routed = np.empty(len(new), np.int64)
     trees.route_all(css, ints(new), depth, routed)
     assert all(0 <= tree < count for tree in routed)
@@ -130,7 +130,7 @@ def test_sub_indexes_cover_the_value_ranges_of_their_nodes(keys, new, depth, bou
 def test_a_million_entries_have_1024_nodes_at_depth_two() -> None:
     """Not at depth four, as printed: 32 entries per node give inner levels of 1, 32 and 1024 nodes."""
     css = trees.css_of(np.arange(1 << 20), np.arange(1 << 20))
-    assert [trees.nodes_at(css, depth) for depth in range(5)] == [1, 32, 1024, 1024, 1024]
+    assert [trees.nodes_at(css, 0, depth) for depth in range(5)] == [1, 32, 1024, 1024, 1024]
 
 
 def test_nodes_too_small_to_split_are_refused() -> None:

@@ -57,7 +57,7 @@ class PimTree(ImTree):
         return self._grove.forest.trees
 
     def _mutable(self) -> Grove:
-        return Grove(nodes_at(self._css, self.depth), self.leaf, self.fan, linked=True)
+        return Grove(nodes_at(self._css, 0, self.depth), self.leaf, self.fan, linked=True)
 
     def _homes(self, keys: Words) -> Rows:
         homes = np.empty(len(keys), np.int64)

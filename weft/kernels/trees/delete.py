@@ -1,6 +1,6 @@
 """Deleting from a B+-tree: nodes that fall below half borrow from a neighbour or merge with it.
 
-One thread at a time: the path is kept in the forest.
+One thread at a time, in a forest of one plot: path and free lists are kept there.
 """
 
 from __future__ import annotations

@@ -23,8 +23,8 @@ from weft.types import Rows, Words
 
 __all__ = ["COUNT", "HEAD", "HEIGHT", "ROOT", "Forest", "forest_of", "insert", "insert_all", "room_for", "start_of"]
 
-ROOT, HEIGHT, COUNT, HEAD, FIELDS = 0, 1, 2, 3, 8  # of a tree; a line of the cache each
-LEAF, FAN, LEAVES, NODES, FREE_LEAF, FREE_NODE = range(6)  # of the pool
+ROOT, HEIGHT, COUNT, HEAD, PLOT, FIELDS = 0, 1, 2, 3, 4, 8  # of a tree; a line of the cache each
+LEAF, FAN, LEAVES, NODES, FREE_LEAF, FREE_NODE, FIRST_LEAF, FIRST_NODE = range(8)  # of a plot's pool
 DEEPEST = 32
 
 
@@ -44,9 +44,10 @@ class Forest(NamedTuple):
     node_child: Rows
     node_size: Rows
     tree: Rows
-    """Per tree `FIELDS` numbers: root, height (0: the root is a leaf), entries, head leaf."""
+    """Per tree `FIELDS` numbers: root, height (0: the root is a leaf), entries, head leaf, plot."""
     pool: Rows
-    """Slots of a leaf, children of a node, leaves and nodes taken, heads of the two free lists (-1: none)."""
+    """Per plot: slots of a leaf, children of a node, where the next leaf and node are taken from, heads of the two free
+    lists (-1: none), where its leaves and nodes start. A plot is a share of the nodes that is cleared as a whole."""
     path: Rows
     """Room for the one deleter's path: (node, slot) per level."""
 
@@ -71,53 +72,66 @@ def needed(entries: int, trees: int, leaf: int, fan: int) -> tuple[int, int]:
     return leaves, 2 * leaves // (fan >> 1) + trees + 2
 
 
-def forest_of(trees: int = 1, entries: int = 0, leaf: int = 32, fan: int = 32, linked: bool = False) -> Forest:
+def forest_of(
+    trees: int = 1, entries: int = 0, leaf: int = 32, fan: int = 32, linked: bool = False, plots: int = 1
+) -> Forest:
     """Make empty trees with room for that many entries.
 
     Parameters
     ----------
     trees
-        How many trees.
+        How many trees, per plot.
     entries
-        Room to take at once; `room_for` makes more.
+        Room to take at once, per plot; `room_for` makes more where there is one plot.
     leaf, fan
         Entries per leaf and children per inner node, at most.
     linked
         Link the leaves of each tree to those of the next (002-13): one scan runs through all of them.
+    plots
+        How many shares of the nodes; tree `i` of plot `p` is number `p * trees + i`.
     """
     if leaf < 2 or fan < 4:
         raise SpecError.of(f"leaf={leaf}, fan={fan}.", "A leaf holds at least 2 entries, a node 4 children.", "use 32.")
     leaves, nodes = needed(entries, trees, leaf, fan)
+    pool = np.zeros((plots, FIELDS), np.int64)
+    pool[:, LEAF], pool[:, FAN] = leaf, fan
+    pool[:, FIRST_LEAF], pool[:, FIRST_NODE] = np.arange(plots) * leaves, np.arange(plots) * nodes
     made = Forest(
-        np.empty(leaves * leaf, np.int64),
-        np.empty(leaves * leaf, np.int64),
-        np.zeros(leaves, np.int64),
-        np.full(leaves, -1, np.int64),
-        np.zeros(leaves, np.int64),
-        np.empty(nodes * fan, np.int64),
-        np.empty(nodes * fan, np.int64),
-        np.zeros(nodes, np.int64),
-        np.zeros(trees * FIELDS, np.int64),
-        np.array([leaf, fan, 0, 0, -1, -1, 0, 0], np.int64),
+        np.empty(plots * leaves * leaf, np.int64),
+        np.empty(plots * leaves * leaf, np.int64),
+        np.zeros(plots * leaves, np.int64),
+        np.full(plots * leaves, -1, np.int64),
+        np.zeros(plots * leaves, np.int64),
+        np.empty(plots * nodes * fan, np.int64),
+        np.empty(plots * nodes * fan, np.int64),
+        np.zeros(plots * nodes, np.int64),
+        np.zeros(plots * trees * FIELDS, np.int64),
+        pool.ravel(),
         np.zeros(2 * DEEPEST, np.int64),
     )
-    clear(made, trees, linked)
+    for plot in range(plots):
+        clear(made, plot, plot * trees, trees, linked)
     return made
 
 
 @kernel
-def clear(f: Forest, trees: int, linked: bool) -> None:
-    """Make the first `trees` trees empty: one leaf each. The room stays."""
-    for t in range(trees):
-        at = t * FIELDS
-        f.tree[at + ROOT], f.tree[at + HEIGHT], f.tree[at + COUNT], f.tree[at + HEAD] = t, 0, 0, t
-        f.leaf_size[t], f.leaf_tree[t] = 0, t
-        f.leaf_next[t] = t + 1 if linked and t + 1 < trees else -1
-    f.pool[LEAVES], f.pool[NODES], f.pool[FREE_LEAF], f.pool[FREE_NODE] = trees, 0, -1, -1
+def clear(f: Forest, plot: int, first: int, trees: int, linked: bool) -> None:
+    """Make a plot's nodes into `trees` empty trees, numbered from `first` on: one leaf each. The room stays."""
+    at = plot * FIELDS
+    leaf = f.pool[at + FIRST_LEAF]
+    for t in range(first, first + trees):
+        of = t * FIELDS
+        f.tree[of + ROOT], f.tree[of + HEIGHT], f.tree[of + COUNT], f.tree[of + HEAD] = leaf, 0, 0, leaf
+        f.tree[of + PLOT] = plot
+        f.leaf_size[leaf], f.leaf_tree[leaf] = 0, t
+        f.leaf_next[leaf] = leaf + 1 if linked and t + 1 < first + trees else -1
+        leaf += 1
+    f.pool[at + LEAVES], f.pool[at + NODES] = leaf, f.pool[at + FIRST_NODE]
+    f.pool[at + FREE_LEAF], f.pool[at + FREE_NODE] = -1, -1
 
 
 def room_for(f: Forest, entries: int) -> Forest:
-    """Return the forest with room for so many entries in all: itself, or a copy with twice the nodes."""
+    """Return the forest, of one plot, with room for so many entries in all: itself, or a copy with twice the nodes."""
     leaf, fan = int(f.pool[LEAF]), int(f.pool[FAN])
     leaves, nodes = needed(entries, f.trees, leaf, fan)
     have_leaves, have_nodes = len(f.leaf_size), len(f.node_size)
@@ -138,23 +152,25 @@ def _grown(array: Rows, size: int) -> Rows:
 @kernel
 def new_leaf(f: Forest, tree: int) -> int:
     """Take a leaf from the pool."""
-    leaf = f.pool[FREE_LEAF]
-    if leaf >= 0:  # only a tree with deletes has a free list, and it has one owner
-        f.pool[FREE_LEAF] = f.leaf_next[leaf]
+    plot = f.tree[tree * FIELDS + PLOT] * FIELDS
+    leaf = f.pool[plot + FREE_LEAF]
+    if leaf >= 0:  # only a plot with deletes has a free list, and it has one owner
+        f.pool[plot + FREE_LEAF] = f.leaf_next[leaf]
     else:
-        leaf = fetch_add(f.pool, LEAVES, 1)
+        leaf = fetch_add(f.pool, plot + LEAVES, 1)
     f.leaf_size[leaf], f.leaf_tree[leaf], f.leaf_next[leaf] = 0, tree, -1
     return leaf
 
 
 @kernel
-def new_node(f: Forest) -> int:
+def new_node(f: Forest, tree: int) -> int:
     """Take an inner node from the pool."""
-    node = f.pool[FREE_NODE]
+    plot = f.tree[tree * FIELDS + PLOT] * FIELDS
+    node = f.pool[plot + FREE_NODE]
     if node >= 0:
-        f.pool[FREE_NODE] = f.node_child[node * f.pool[FAN]]
+        f.pool[plot + FREE_NODE] = f.node_child[node * f.pool[FAN]]
     else:
-        node = fetch_add(f.pool, NODES, 1)
+        node = fetch_add(f.pool, plot + NODES, 1)
     f.node_size[node] = 0
     return node
 
@@ -187,11 +203,11 @@ def split_leaf(f: Forest, parent: int, slot: int) -> None:
 
 
 @kernel
-def split_node(f: Forest, parent: int, slot: int) -> None:
+def split_node(f: Forest, tree: int, parent: int, slot: int) -> None:
     """Move the upper half of a full inner node into a new one to its right; the separator between them goes up."""
     fan = f.pool[FAN]
     node = f.node_child[parent * fan + slot]
-    new = new_node(f)
+    new = new_node(f, tree)
     half = fan >> 1
     source, target = node * fan + half, new * fan
     for i in range(fan - half):
@@ -209,12 +225,12 @@ def insert(f: Forest, tree: int, key: int, row: int) -> None:
     node, height = f.tree[at + ROOT], f.tree[at + HEIGHT]
     full = f.leaf_size[node] == cap if height == 0 else f.node_size[node] == fan
     if full:
-        top = new_node(f)
+        top = new_node(f, tree)
         f.node_child[top * fan], f.node_size[top] = node, 1
         if height == 0:
             split_leaf(f, top, 0)
         else:
-            split_node(f, top, 0)
+            split_node(f, tree, top, 0)
         node, height = top, height + 1
         f.tree[at + ROOT], f.tree[at + HEIGHT] = node, height
     for level in range(height, 0, -1):
@@ -226,7 +242,7 @@ def insert(f: Forest, tree: int, key: int, row: int) -> None:
             if level == 1:
                 split_leaf(f, node, slot)
             else:
-                split_node(f, node, slot)
+                split_node(f, tree, node, slot)
             if f.node_key[base + slot] <= key:
                 child = f.node_child[base + slot + 1]
         node = child

@@ -61,7 +61,7 @@ def bulk_load(f: Forest, tree: int, keys: Words, rows: Rows) -> None:
     while count > 1:
         below, count, done = count, shares(count, fan), 0
         for i in range(count):
-            node = new_node(f)
+            node = new_node(f, tree)
             size = below // count + (1 if i < below % count else 0)
             first = least[done]
             for k in range(size):
