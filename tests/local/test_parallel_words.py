@@ -94,8 +94,8 @@ def test_a_merge_lets_the_others_go_on_without_index_updates() -> None:
         def run(self, shared):
             nonlocal frozen_progress
             for _ in super().run(shared):
-                if shared.window[at.FROZEN]:
-                    frozen_progress += int(shared.window[at.COUNTED] - shared.window[at.EDGE])
+                if shared.m[at.FROZEN]:
+                    frozen_progress += int(shared.m[at.COUNTED] - shared.m[at.EDGE])
                 yield
 
     s = Settings(merge_ratio=0.5, task=2, leaf=2, fan=4, workers=3, batch=64, output=4)

@@ -23,14 +23,14 @@ class Interleaved:
 
     def run(self, shared: Shared) -> Iterator[None]:
         """Run until nobody has a task; yield when the output is full."""
-        c = shared.control
+        c = shared.m
         while c[at.HEAD] < c[at.FED] or c[at.ACTIVE] or c[at.MERGER]:
             # Bursts: a schedule that changes at each step would never let one worker get far ahead.
             turns = self._random.integers(0, self.workers, 256)
             schedule = np.repeat(turns, self._random.choice([1, 1, 2, 5, 40], 256))
             at_step = 0
             while at_step < len(schedule) and (c[at.HEAD] < c[at.FED] or c[at.ACTIVE] or c[at.MERGER]):
-                at_step = play(shared, schedule, at_step)
+                at_step = play(*shared, schedule, at_step)
                 yield
 
 
@@ -64,7 +64,7 @@ class Threads:
                 me = max(self._threads.keys() - self._leaving)
                 self._leaving.add(me)
                 if self._shared is not None:
-                    self._shared.control[at.LEAVING] |= 1 << me
+                    self._shared.m[at.LEAVING] |= 1 << me
             while self.count < threads:
                 free = set(range(self._most)) - self._threads.keys()
                 if not free:
@@ -83,7 +83,7 @@ class Threads:
         """Run until every worker says that all is done; yield when the output is full."""
         with self._changed:
             self._shared = shared
-            shared.control[at.LEAVING] = sum(1 << me for me in self._leaving)
+            shared.m[at.LEAVING] = sum(1 << me for me in self._leaving)
             self._running = set(self._threads)
             self._changed.notify_all()
         while True:
@@ -122,7 +122,7 @@ class Threads:
 
     def _work(self, shared: Shared | None, me: int) -> None:
         assert shared is not None
-        while work(shared, me) == FULL:
+        while work(*shared, me) == FULL:
             with self._changed:
                 self._full = True
                 self._changed.notify_all()

@@ -107,7 +107,7 @@ class WordJoin:
     @property
     def merges(self) -> int:
         """Return how many merges there have been."""
-        return int(self.shared.window[at.MERGES :: at.SIDE].sum())
+        return sum(int(self.shared.m[side * at.SIDE + at.MERGES]) for side in range(self.sides))
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of every component (002-16)."""
@@ -115,8 +115,8 @@ class WordJoin:
 
     def oldest(self, side: int) -> int:
         """Return the first position of a window that can still find a partner."""
-        w = self.shared.window[side * at.SIDE :]
-        return int(w[at.EARLY]) if self.window is None else max(0, int(w[at.COUNTED]) - self.window)
+        m, w = self.shared.m, side * at.SIDE
+        return int(m[w + at.EARLY]) if self.window is None else max(0, int(m[w + at.COUNTED]) - self.window)
 
     def feed(self, arrivals: Arrivals) -> Iterator[tuple[Rows, Rows]]:
         """Yield pieces of (number of the tuple since the first feed, position of its partner), in order of arrival."""
@@ -129,67 +129,69 @@ class WordJoin:
 
     def _put(self, part: Arrivals) -> None:
         """Write tuples into windows and queue, then say that they are there."""
-        advance_edges(self.shared)
+        advance_edges(self.shared.m)
         if self.window is None:
             self._make_room(part)
         s, n = self.shared, len(part.side)
-        mask, queue = int(s.fixed[at.MASK]), int(s.fixed[at.QUEUE_MASK])
+        mask, queue = int(s.m[at.MASK]), int(s.m[at.QUEUE_MASK])
         for side in range(self.sides):
             mine = part.side == side
             count = int(mine.sum())
-            slots = side * (mask + 1) + ((int(s.window[side * at.SIDE + at.COUNTED]) + np.arange(count)) & mask)
-            s.key[slots], s.time[slots] = part.key[mine], part.time[mine]
-        fed = int(s.control[at.FED])
+            slots = side * (mask + 1) + ((int(s.m[side * at.SIDE + at.COUNTED]) + np.arange(count)) & mask)
+            s.array(at.RING_KEY)[slots], s.array(at.RING_TIME)[slots] = part.key[mine], part.time[mine]
+        fed = int(s.m[at.FED])
         q = (fed + np.arange(n)) & queue
-        for ring, column in zip((s.side, s.lo, s.hi, s.since), (part.side, part.lo, part.hi, part.since), strict=True):
-            ring[q] = column
-        s.control[at.FED] = fed + n  # no worker is at work: starting them is what publishes it
+        queues = (at.QUEUE_SIDE, at.QUEUE_LO, at.QUEUE_HI, at.QUEUE_SINCE)
+        for which, column in zip(queues, (part.side, part.lo, part.hi, part.since), strict=True):
+            s.array(which)[q] = column
+        s.m[at.FED] = fed + n  # no worker is at work: starting them is what publishes it
 
     def _drain(self) -> Iterator[tuple[Rows, Rows]]:
         s = self.shared
-        drained, out, room = int(s.control[at.DRAINED]), int(s.control[at.OUT]), len(s.out_probe)
+        drained, out, room = int(s.m[at.DRAINED]), int(s.m[at.OUT]), int(s.m[at.OUTPUT])
         if out > drained:
             slots = np.arange(drained, out) & (room - 1)
-            piece = s.out_probe[slots], s.out_stored[slots]
-            s.control[at.DRAINED] = out
+            piece = s.array(at.OUT_PROBE)[slots], s.array(at.OUT_STORED)[slots]
+            s.m[at.DRAINED] = out
             yield piece
 
     def _make_room(self, part: Arrivals) -> None:
         """Let go of what no tuple can reach any more; take twice the memory if the rest and the new tuples need it."""
         s = self.shared
-        mask, need = int(s.fixed[at.MASK]), 0
+        mask, need = int(s.m[at.MASK]), 0
         for side in range(self.sides):
             w = side * at.SIDE
-            early, counted = int(s.window[w + at.EARLY]), int(s.window[w + at.COUNTED])
+            early, counted = int(s.m[w + at.EARLY]), int(s.m[w + at.COUNTED])
             others = part.since[part.side != side] if self.sides == 2 else part.since
             if len(others):
-                times = s.time[side * (mask + 1) + (np.arange(early, counted) & mask)]
+                times = s.array(at.RING_TIME)[side * (mask + 1) + (np.arange(early, counted) & mask)]
                 early += int(np.searchsorted(times, others[0]))
-                s.window[w + at.EARLY] = early
+                s.m[w + at.EARLY] = early
             need = max(need, counted - early + int((part.side == side).sum()))
-        if need > int(s.fixed[at.WINDOW]):
-            self._grow(max(need, 2 * int(s.fixed[at.WINDOW])))
+        if need > int(s.m[at.WINDOW]):
+            self._grow(max(need, 2 * int(s.m[at.WINDOW])))
 
     def _grow(self, window: int) -> None:
         old, new = self.shared, self._memory(window)
-        new.control[:] = old.control
-        new.window[:] = old.window
-        new.control[at.OUT] = new.control[at.DRAINED] = 0
-        trees = int(new.fixed[at.TREES])
+        new.m[at.FED : at.PHASE] = old.m[at.FED : at.PHASE]
+        new.m[at.OUT] = new.m[at.DRAINED] = 0
+        trees = int(new.m[at.TREES])
         for side in range(self.sides):
             w, plot = side * at.SIDE, 2 * side
-            where = np.arange(int(old.window[w + at.EARLY]), int(old.window[w + at.COUNTED]))
-            before, after = (side * (int(m.fixed[at.MASK]) + 1) + (where & int(m.fixed[at.MASK])) for m in (old, new))
-            new.key[after], new.time[after], new.indexed[after] = old.key[before], old.time[before], where + 1
-            keys = new.key[after]
+            where = np.arange(int(old.m[w + at.EARLY]), int(old.m[w + at.COUNTED]))
+            before, after = (side * (int(s.m[at.MASK]) + 1) + (where & int(s.m[at.MASK])) for s in (old, new))
+            for which in (at.RING_KEY, at.RING_TIME):
+                new.array(which)[after] = old.array(which)[before]
+            new.array(at.RING_INDEXED)[after] = where + 1
+            keys = new.array(at.RING_KEY)[after]
             order = np.argsort(keys, kind="stable")
             first = int(new.css.shape[plot * 8 + KEYS])
             new.css.key[first : first + len(where)] = keys[order]
             new.css.row[first : first + len(where)] = where[order]
             build(new.css, plot, len(where))
             clear(new.forest, plot, plot * trees, nodes_at(new.css, plot, self.settings.depth), True)
-            new.window[w + at.PLOT], new.window[w + at.IN_TI] = plot, 0
-            new.window[w + at.EDGE] = new.window[w + at.COUNTED]
+            new.m[w + at.PLOT], new.m[w + at.IN_TI] = plot, 0
+            new.m[w + at.EDGE] = new.m[w + at.COUNTED]
         self.shared = new
 
 

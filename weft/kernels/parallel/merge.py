@@ -3,25 +3,31 @@
 from __future__ import annotations
 
 from weft.kernels.jit import kernel
-from weft.kernels.parallel.shared import DEPTH, PLOT, SIDE, TREES, Shared
+from weft.kernels.parallel.shared import (
+    DEPTH,
+    PLOT,
+    SIDE,
+    TREES,
+)
 from weft.kernels.trees.css import FIELDS as SHAPE
-from weft.kernels.trees.css import KEYS, SIZE, build, nodes_at
-from weft.kernels.trees.forest import FIELDS, HEAD, clear
+from weft.kernels.trees.css import KEYS, SIZE, Css, build, nodes_at
+from weft.kernels.trees.forest import FIELDS, HEAD, Forest, clear
 from weft.kernels.trees.forest import LEAF as SLOTS
+from weft.types import Rows
 
 __all__ = ["build_plot", "take_over"]
 
 
 @kernel
-def build_plot(s: Shared, side: int, oldest: int) -> None:
+def build_plot(m: Rows, f: Forest, c: Css, side: int, oldest: int) -> None:
     """Merge in key order what lies at position `oldest` or later; then empty sub-indexes for the nodes of the new T_S."""
-    old = s.window[side * SIDE + PLOT]
+    old = m[side * SIDE + PLOT]
     new = old ^ 1
-    c, f, cap = s.css, s.forest, s.forest.pool[SLOTS]
+    cap = f.pool[SLOTS]
     i = c.shape[old * SHAPE + KEYS]
     end = i + c.shape[old * SHAPE + SIZE]
     out = first = c.shape[new * SHAPE + KEYS]
-    leaf, place = f.tree[old * s.fixed[TREES] * FIELDS + HEAD], 0
+    leaf, place = f.tree[old * m[TREES] * FIELDS + HEAD], 0
     while leaf >= 0:
         base, n = leaf * cap, f.leaf_size[leaf]
         while place < n:
@@ -39,10 +45,10 @@ def build_plot(s: Shared, side: int, oldest: int) -> None:
         out += c.row[i] >= oldest
         i += 1
     build(c, new, out - first)
-    clear(f, new, new * s.fixed[TREES], nodes_at(c, new, s.fixed[DEPTH]), True)
+    clear(f, new, new * m[TREES], nodes_at(c, new, m[DEPTH]), True)
 
 
 @kernel
-def take_over(s: Shared, side: int) -> None:
+def take_over(m: Rows, side: int) -> None:
     """Swap the plots of a window; nobody is at work."""
-    s.window[side * SIDE + PLOT] ^= 1
+    m[side * SIDE + PLOT] ^= 1

@@ -13,72 +13,46 @@ import numpy as np
 
 from weft.kernels.trees.css import Css, css_room
 from weft.kernels.trees.forest import Forest, forest_of
-from weft.types import Rows, Words
+from weft.types import Rows
 
 __all__ = ["LINE", "Shared", "Sizes", "shared_of", "tallies"]
 
 LINE = 8
 """Words of a cache line."""
 
-# Of the join, each on its own line.
-FED, TAKEN, HEAD, QUEUE_LOCK, BLOCKED, ACTIVE, OUT_LOCK, OUT, DRAINED, HEAD_DONE, MERGER, LEAVING = (
-    LINE * n for n in range(12)
-)
-CONTROLS = 12 * LINE
-# Of a window: SIDE * window + field.
-COUNTED, EARLY, EDGE, EDGE_LOCK, FROZEN, PLOT, IN_TI, MERGES = (LINE * n for n in range(8))
-SIDE = 8 * LINE
 # Fixed when the memory is made.
-SIDES, WINDOW, TASK, DEPTH, LIMIT, SLACK, BLOCKING, TREES, MASK, QUEUE_MASK, RING, TIMED = range(12)
+SIDES, WINDOW, TASK, DEPTH, LIMIT, SLACK, BLOCKING, TREES, MASK, QUEUE_MASK, RING, TIMED, OUTPUT = range(13)
+# Where the arrays start. Rings of a window: the indexed word, the timestamp (zero where windows count tuples), and position + 1
+# once the tuple is in the index. Rings of the queue: stream, position, least and greatest word and least timestamp of a
+# partner; t_e and one past t_l (002-18); status (002-17); which worker found the results, where in its ring, how many.
+# Then the workers' rings of results, the output (number of the later tuple, position of its partner), the locks.
+RING_KEY, RING_TIME, RING_INDEXED, QUEUE_SIDE, QUEUE_PLACE, QUEUE_LO, QUEUE_HI, QUEUE_SINCE, QUEUE_FIRST = range(16, 25)
+QUEUE_PAST, QUEUE_STATUS, QUEUE_OWNER, QUEUE_START, QUEUE_COUNT, RESULTS, OUT_PROBE, OUT_STORED, LOCK = range(25, 34)
+ARRAYS = range(RING_KEY, LOCK + 1)
+# Of the join, each on its own line.
+FED, TAKEN, HEAD, QUEUE_LOCK, BLOCKED, ACTIVE, OUT_LOCK, OUT, DRAINED, HEAD_DONE, MERGER, LEAVING = range(40, 136, LINE)
+# Of a window: SIDE * window + field.
+COUNTED, EARLY, EDGE, EDGE_LOCK, FROZEN, PLOT, IN_TI, MERGES = range(136, 200, LINE)
+SIDE = 8 * LINE
 # Of a worker: WORKER * worker + field.
-PHASE, AT, END, SEEN_EDGE, TREE, FOUND, WROTE, FREED, OLDEST, PEND, PEND_END, LEAF, WAITED, BACK = range(14)
+PHASE, AT, END, SEEN_EDGE, TREE, FOUND, WROTE, FREED, OLDEST, PEND, PEND_END, LEAF, BACK = range(264, 277)
 WORKER = 2 * LINE
-# Status of a tuple in the queue (002-17).
-AVAILABLE, ACTIVE_TUPLE, COMPLETED = 0, 1, 2
+# Status of a tuple in the queue (002-17); 0 is available.
+ACTIVE_TUPLE, COMPLETED = 1, 2
 
 
 class Shared(NamedTuple):
-    """The memory of one join."""
+    """The memory of one join: one array for the protocol, so that a kernel's call moves few arguments; and the trees."""
 
-    key: Words
-    """Ring per window: the indexed word."""
-    time: Words
-    """Ring per window: the timestamp; zeros where windows count tuples."""
-    indexed: Rows
-    """Ring per window: position + 1 once that tuple is in the index."""
-    side: Rows
-    """Queue: the tuple's stream."""
-    place: Rows
-    """Queue: its position in its window."""
-    lo: Words
-    """Queue: the least word a partner may have; `hi` the greatest."""
-    hi: Words
-    since: Words
-    """Queue: the least timestamp a partner may have."""
-    first: Rows
-    """Queue: t_e, where the opposite window begins for this tuple (002-18)."""
-    past: Rows
-    """Queue: one past t_l, where it ends."""
-    status: Rows
-    owner: Rows
-    """Queue: which worker found the results; `start` where in its ring, `count` how many."""
-    start: Rows
-    count: Rows
-    found: Rows
-    """Ring per worker: positions of partners."""
-    out_probe: Rows
-    """What has left in order: number of the later tuple, position of its partner."""
-    out_stored: Rows
-    control: Rows
-    window: Rows
-    fixed: Rows
-    worker: Rows
-    lock: Rows
-    """Per sub-index, a cache line each (002-13)."""
+    m: Rows
     forest: Forest
     """T_I: two plots of sub-indexes per window."""
     css: Css
     """T_S: two plots per window."""
+
+    def array(self, which: int) -> Rows:
+        """Return one of the arrays."""
+        return self.m[int(self.m[which]) : int(self.m[which + 1]) if which < LOCK else len(self.m)]
 
 
 class Sizes(NamedTuple):
@@ -116,36 +90,44 @@ def shared_of(s: Sizes) -> Shared:
     nodes = immutable // (s.leaf * s.fan) + 2  # of the lowest level of T_S
     trees = max(1, min(s.fan**s.depth, nodes))
     results = power(2 * s.window + s.batch)
-    fixed = np.zeros(16, np.int64)
-    fixed[[SIDES, WINDOW, TASK, DEPTH, LIMIT, SLACK]] = s.sides, s.window, s.task, s.depth, s.limit, slack
-    fixed[[BLOCKING, TREES, MASK, QUEUE_MASK, RING, TIMED]] = s.blocking, trees, ring - 1, queue - 1, results, s.timed
-    rings = [np.zeros(s.sides * ring, np.int64) for _ in range(3)]
-    queues = [np.zeros(queue, np.int64) for _ in range(11)]
-    window = np.zeros(s.sides * SIDE, np.int64)
-    window[PLOT::SIDE] = 2 * np.arange(s.sides)
+    output = power(s.output)
+    sizes = [*3 * [s.sides * ring], *11 * [queue], s.workers * results, output, output, 2 * s.sides * trees * LINE]
+    ends = PHASE + s.workers * WORKER + np.cumsum(sizes)
+    m = np.empty(int(ends[-1]), np.int64)
+    m[: int(ends[RESULTS - RING_KEY - 1])] = (
+        0  # results are written before they are read: their memory is not touched yet
+    )
+    m[-sizes[-1] :] = 0
+    fixed = (
+        s.sides,
+        s.window,
+        s.task,
+        s.depth,
+        s.limit,
+        slack,
+        s.blocking,
+        trees,
+        ring - 1,
+        queue - 1,
+        results,
+        s.timed,
+        output,
+    )
+    m[: len(fixed)] = fixed
+    m[RING_KEY : LOCK + 1] = ends - sizes
+    m[PLOT + SIDE * np.arange(s.sides)] = 2 * np.arange(s.sides)
     return Shared(
-        *rings,
-        *queues,
-        np.empty(s.workers * results, np.int64),
-        np.empty(power(s.output), np.int64),
-        np.empty(power(s.output), np.int64),
-        np.zeros(CONTROLS, np.int64),
-        window,
-        fixed,
-        np.zeros(s.workers * WORKER, np.int64),
-        np.zeros(2 * s.sides * trees * LINE, np.int64),
+        m,
         forest_of(trees, mutable, s.leaf, s.fan, linked=True, plots=2 * s.sides),
         css_room(immutable, s.leaf, s.fan, plots=2 * s.sides),
     )
 
 
 def tallies(shared: Shared) -> dict[str, int]:
-    """Return the bytes of every component (002-16); the merge buffer is the plot of T_S that is not in use."""
+    """Return the bytes of every component (002-16); the merge buffer is the plots that are not in use."""
     css, forest = shared.css.nbytes // 2, shared.forest.nbytes // 2
-    rings = shared.key.nbytes + shared.time.nbytes + shared.indexed.nbytes
-    queue = sum(array.nbytes for array in shared[3:14])
-    results = shared.found.nbytes + shared.out_probe.nbytes + shared.out_stored.nbytes
+    bytes_of = [shared.array(which).nbytes for which in ARRAYS]
     return {
-        "window": rings, "queue": queue, "results": results,
-        "T_S": css, "T_I": forest, "merge buffer": css + forest, "locks": shared.lock.nbytes,
+        "window": sum(bytes_of[:3]), "queue": sum(bytes_of[3:14]), "results": sum(bytes_of[14:17]), "locks": bytes_of[17],
+        "T_S": css, "T_I": forest, "merge buffer": css + forest,
     }  # fmt: skip
