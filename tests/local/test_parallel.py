@@ -110,7 +110,6 @@ def test_threads_over_tables() -> None:
 def test_what_the_protocol_cannot_do_is_refused() -> None:
     for window, schema, on in (
         (weft.tumbling(5, on="t"), SCHEMA, "l.x = r.x"),
-        (weft.within(before=-1, after=3, on="t"), SCHEMA, "l.x = r.x"),
         (weft.last(3), None, "a.x < b.x"),
     ):
         with pytest.raises(SpecError):

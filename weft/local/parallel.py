@@ -1,7 +1,7 @@
 """`weft.local.ParallelJoin`: window joins by several threads over shared PIM-Trees (section 4 of the paper).
 
-Tables go in as they do into `weft.local.Join`, and the same pairs come out; but in order of arrival, the pairs of a tuple
-tuple's turn comes (002-23). The tuples of one feed arrive in the order of the window's column, on a tie the right ones
+Tables go in as they do into `weft.local.Join`, and the same pairs come out; but in order of arrival, the pairs of a tuple when
+its turn comes (002-23). The tuples of one feed arrive in the order of the window's column, on a tie the right ones
 first; without a column all right ones come first. Each looks for partners among those that came before it.
 
 A tree narrows by one comparison, the equality if there is one; whatever else the condition asks is checked on the pairs.
@@ -9,7 +9,9 @@ A tree narrows by one comparison, the equality if there is one; whatever else th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -69,16 +71,16 @@ class ParallelJoin:
         runner: Runner | None = None,
     ) -> None:  # fmt: skip
         alone = right is None
-        schemas = {"left": left, "right": left if right is None else right}
+        right = left if right is None else right
         aliases = ("a", "b") if alone else ("l", "r")
-        self.schemas: dict[Side, pa.Schema] = {side: schemas[side] for side in SIDES}
-        self.analyzed = analyze(on, *schemas.values(), aliases, unordered=alone)
-        self.projection = Projection.of(select, suffix, *schemas.values(), aliases)
+        self.schemas: dict[Side, pa.Schema] = {"left": left, "right": right}
+        self.analyzed = analyze(on, left, right, aliases, unordered=alone)
+        self.projection = Projection.of(select, suffix, left, right, aliases)
         self.schema = self.projection.schema
-        check_window(window, *schemas.values())
+        check_window(window, left, right)
         self.spec: JoinSpec = build_spec(self.analyzed.condition, window, self_join=alone, unordered=alone)
         _check(self.spec, self.analyzed.residual is not None)
-        self.sources = {side: Source(self.spec, self.analyzed, side, schemas[side]) for side in SIDES}
+        self.sources = {side: Source(self.spec, self.analyzed, side, self.schemas[side]) for side in SIDES}
         settings = settings or Settings()
         self.sides: tuple[Side, ...] = ("left",) if alone else SIDES
         self.runner = runner or Threads(threads, settings.workers)
@@ -346,15 +348,23 @@ def _check(spec: JoinSpec, residual: bool) -> None:
             "The parallel join slides: over a count or over time.",
             "use last(n) or within(...).",
         )
-    if isinstance(window, Within) and (window.before < 0 or window.after < 0):
-        raise SpecError.of(
-            f"The window is {window}.",
-            "A tuple looks back from its own timestamp.",
-            "use weft.local.Join for a gap in time.",
-        )
-    if spec.self_join and (residual or any(term.flip() != term for term in spec.terms)):
+    if spec.self_join and (residual or not _reads_alike(spec)):
         raise SpecError.of(
             f"The condition is {spec.condition.text}.",
             "A self join in parallel reads each pair once, so the condition must read alike both ways.",
             "use weft.local.self_join, which tries both.",
         )
+
+
+def _reads_alike(spec: JoinSpec) -> bool:
+    """Tell whether the condition of a self join says the same of (a, b) and of (b, a).
+
+    `a.x` and `b.x` are two keys, and so two columns, that hold the same words.
+    """
+    names = [re.sub(r"\b[ab]\.", "", key.text) for key in spec.left.keys]
+    names += [f"word {number}" for number in range(len(names), spec.left.columns + 1)]
+
+    def said(terms: Iterable[Term]) -> Counter[tuple[str, Op, str, float, float]]:
+        return Counter((names[term.left], term.op, names[term.right], term.lo, term.hi) for term in terms)
+
+    return said(spec.terms) == said(term.flip() for term in spec.terms)

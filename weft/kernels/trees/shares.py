@@ -1,7 +1,7 @@
 """Baselines with several threads: one tree under one lock, and windows dealt out round robin.
 
-A join like those of `weft.kernels.trees.single`, of which every thread does a part. No Bw-tree can be had as a package; what stands
-in for that baseline (002-06) is the B+-tree under one lock, and is called so.
+A join like those of `weft.kernels.trees.single`, of which every thread does a part. No Bw-tree can be had as a package; what
+stands in for that baseline (002-06) is the B+-tree under one lock, and is called so.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def join_locked(m: Rows, f: Forest, keys: Words, stop: int, sides: int, window: 
 def join_share(
     f: Forest, keys: Words, start: int, stop: int, sides: int, window: int, band: int, part: int, parts: int
 ) -> int:
-    """Search one partition for every tuple, keep the tuples of that partition (002-05): what one core of LHS or SplitJoin does."""
+    """Search one partition for every tuple, keep the tuples of that partition: one core of LHS or SplitJoin (002-05)."""
     found = 0
     for t in range(start, stop):
         own, key = t % sides, keys[t]
