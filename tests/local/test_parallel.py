@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -92,7 +93,7 @@ def test_threads_over_tables() -> None:
         )
         for _ in range(2)
     )
-    options = {
+    options: dict[str, Any] = {
         "on": "abs(l.x - r.x) <= 200",
         "window": weft.last(2000, order="t"),
         "select": ["l.id AS one", "r.id AS two"],

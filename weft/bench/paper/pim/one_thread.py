@@ -67,7 +67,7 @@ def ratios(number: str, depth: int) -> Callable[[float], Figure]:
                 keys, band = stream(exponent)
                 found.append(merged(keys, 1 << exponent, band, depth, 2.0**power))
             rows.append((power, *found))
-        best = [max(rows, key=lambda row, c=c: row[c])[0] for c in (1, 2)]
+        best = [rows[int(np.argmax([row[c] for row in rows]))][0] for c in (1, 2)]
         low = all(rows[0][c] < max(row[c] for row in rows) for c in (1, 2))
         return Figure(
             number, f"Merge ratio, {name}, one thread",
@@ -91,7 +91,8 @@ def _steps(exponent: int) -> tuple[dict[str, float], dict[str, float]]:
 
     Search is timed alone; scan is what searching and scanning takes more than that.
     """
-    w, block = 1 << exponent, 256
+    w = 1 << exponent
+    block = min(256, w)
     keys, band = stream(exponent)
     f = trees.forest_of(1, 2 * (w + block), LEAF, FAN)
     zero = np.zeros(w, np.int64)
@@ -146,7 +147,7 @@ def steps(scale: float) -> Figure:
     holds = all(one < 0.35 for one in share) and faster[-1] > 1
     return Figure(
         "10a", "What a tuple costs, step by step",
-        "Merging is 7 % (2^17) and 11 % (2^23) of the total; inserts are 1.5 x and 2.6 x faster than the B+-tree's; nothing is deleted.",
+        "Merging is 7 % (2^17) and 11 % (2^23) of the total; inserts are 1.5 x and 2.6 x faster than the B+-tree's.",
         ("index and window", "search", "scan", "delete", "insert", "merge"), tuple(rows), holds,
         f"Merge shares {share[0]:.0%} and {share[1]:.0%}; inserts {faster[0]:.2f} x and {faster[1]:.2f} x faster.",
         ("002-34", "002-37"), "ns per tuple",

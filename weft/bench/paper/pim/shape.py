@@ -50,8 +50,8 @@ def memory(scale: float) -> Figure:
     return Figure(
         "11c", "Memory at m = 1", "T_S, T_I and merge buffer together take about twice the B+-tree.",
         ("log2 w", "B+-tree", "T_S", "T_I", "merge buffer", "PIM-Tree"), tuple(rows), 1.2 < ratio < 4,
-        f"{ratio:.2f} x the B+-tree, which takes {rows[-1][1] / (1 << rows[-1][0]):.0f} bytes an entry. An entry is 16 bytes here, "
-        "8 in the paper.",
+        f"{ratio:.2f} x the B+-tree, which takes {rows[-1][1] / (1 << rows[-1][0]):.0f} bytes an entry. "
+        "An entry is 16 bytes here, 8 in the paper.",
         ("002-16", "002-34"), "bytes",
     )  # fmt: skip
 
@@ -59,15 +59,17 @@ def memory(scale: float) -> Figure:
 def distributions(scale: float) -> Figure:
     """Figure 13a."""
     exponent = top(scale)
-    w, rows = 1 << exponent, []
+    w, rates = 1 << exponent, []
     for name in DISTRIBUTIONS:
         keys, band = stream(exponent, 2.0, name)
-        rows.append((name, merged(keys, w, band, 1, 0.125), parallel(keys, w, band, cores())[0]))
-    worst = min(min(row[c] for row in rows) / rows[0][c] for c in (1, 2))
+        rates.append((merged(keys, w, band, 1, 0.125), parallel(keys, w, band, cores())[0]))
+    worst = min(min(pair[c] for pair in rates) / rates[0][c] for c in (0, 1))
+    rows = [(name, *pair) for name, pair in zip(DISTRIBUTIONS, rates, strict=True)]
     return Figure(
         "13a", f"Distributions, w = 2^{exponent}", "Skewed values cost 2 to 4 %.",
         ("distribution", "PIM-Tree", f"parallel, {cores()} threads"), tuple(rows), worst > 0.8,
-        f"The slowest distribution has {worst:.2f} of the uniform rate.", ("002-25", "002-33", "002-34", "002-41"), "million tuples/s",
+        f"The slowest distribution has {worst:.2f} of the uniform rate.",
+        ("002-25", "002-33", "002-34", "002-41"), "million tuples/s",
     )  # fmt: skip
 
 
