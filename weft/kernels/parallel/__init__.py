@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from weft.kernels.parallel.phases import DONE, FULL, LEFT, MOVED, WAITS
 from weft.kernels.parallel.shared import Shared, Sizes, shared_of, tallies
-from weft.kernels.parallel.steps import DONE, FULL, LEFT, MOVED, WAITS, advance_edges, play, step, work
+from weft.kernels.parallel.steps import play, work
+from weft.kernels.parallel.update import advance_edges
 
 __all__ = [
-    "DONE", "FULL", "LEFT", "MOVED", "WAITS", "Shared", "Sizes", "advance_edges", "play", "shared_of", "step", "tallies", "work",
+    "DONE", "FULL", "LEFT", "MOVED", "WAITS", "Shared", "Sizes", "advance_edges", "play", "shared_of", "tallies", "work",
 ]  # fmt: skip

@@ -6,7 +6,7 @@ the tuple saw is left to the scan. 002-21: the paper prints t_l and t_e the othe
 
 from __future__ import annotations
 
-from weft.kernels.jit import inlined
+from weft.kernels.jit import inlined, kernel
 from weft.kernels.parallel.shared import (
     AT,
     DEPTH,
@@ -54,7 +54,7 @@ def report(m: Rows, me: int, where: int) -> None:
     m[at + FOUND] += 1
 
 
-@inlined
+@kernel
 def probe_immutable(m: Rows, css: Css, me: int) -> None:
     """Search T_S; find the first sub-index of T_I for what follows."""
     at = me * WORKER
@@ -77,7 +77,7 @@ def probe_immutable(m: Rows, css: Css, me: int) -> None:
     m[at + LEAF] = -1
 
 
-@inlined
+@kernel
 def probe_sub_index(m: Rows, f: Forest, me: int) -> bool:
     """Search the sub-index whose lock is held; tell whether the range goes on in the next one.
 
@@ -106,7 +106,7 @@ def probe_sub_index(m: Rows, f: Forest, me: int) -> bool:
     return True
 
 
-@inlined
+@kernel
 def scan_window(m: Rows, me: int) -> None:
     """Compare with every tuple from the edge on."""
     at = me * WORKER

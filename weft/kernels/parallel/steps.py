@@ -1,15 +1,38 @@
 """The parallel window join as a state machine: a worker is a few numbers, a step is what it does between two looks at the others.
 
-Threads run the steps of their worker in a loop (`work`); a test runs the steps of several workers in any order it likes
+Threads run the steps of their worker (`work`); a test runs the steps of several workers in any order it likes
 (`play`). Both run this code (002-43). What two workers could do at once is guarded as in the paper: acquisition by a lock, a
 sub-index by its lock, edge tuple and output by locks that are tried and not waited for. A step that would wait does nothing.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from weft.kernels.atomic import fetch_add, load, pause, store, swap
-from weft.kernels.jit import inlined, kernel
-from weft.kernels.parallel.merge import build_plot, take_over
+from weft.kernels.jit import kernel
+from weft.kernels.parallel.merge import merge_step
+from weft.kernels.parallel.phases import (
+    DONE,
+    EDGE_MOVE,
+    EDGE_TRY,
+    FULL,
+    IDLE,
+    INSERT,
+    LEFT,
+    LOCK_I,
+    LOCK_T,
+    MERGE_WAIT,
+    MOVED,
+    NEXT,
+    OUT_MOVE,
+    OUT_TRY,
+    PROBE_S,
+    PROBE_T,
+    SCAN,
+    START,
+    WAITS,
+)
 from weft.kernels.parallel.probe import opposite, probe_immutable, probe_sub_index, scan_window
 from weft.kernels.parallel.shared import (
     ACTIVE,
@@ -17,10 +40,8 @@ from weft.kernels.parallel.shared import (
     AT,
     BACK,
     BLOCKED,
-    BLOCKING,
     COMPLETED,
     COUNTED,
-    DEPTH,
     DRAINED,
     EARLY,
     EDGE,
@@ -39,8 +60,6 @@ from weft.kernels.parallel.shared import (
     LOCK,
     MASK,
     MERGER,
-    MERGES,
-    OLDEST,
     OUT,
     OUT_LOCK,
     OUT_PROBE,
@@ -49,7 +68,6 @@ from weft.kernels.parallel.shared import (
     PEND,
     PEND_END,
     PHASE,
-    PLOT,
     QUEUE_COUNT,
     QUEUE_FIRST,
     QUEUE_LOCK,
@@ -63,8 +81,6 @@ from weft.kernels.parallel.shared import (
     QUEUE_STATUS,
     RESULTS,
     RING,
-    RING_INDEXED,
-    RING_KEY,
     RING_TIME,
     SEEN_EDGE,
     SIDE,
@@ -74,27 +90,19 @@ from weft.kernels.parallel.shared import (
     TASK,
     TIMED,
     TREE,
-    TREES,
     WINDOW,
     WORKER,
     WROTE,
 )
-from weft.kernels.trees.css import Css, route
-from weft.kernels.trees.forest import Forest, insert
+from weft.kernels.parallel.update import aim, insert_entry, move_edge
+from weft.kernels.trees.css import Css
+from weft.kernels.trees.forest import Forest
 from weft.types import Rows
 
-__all__ = ["DONE", "FULL", "LEFT", "MOVED", "WAITS", "advance_edges", "play", "step", "work"]
-
-MOVED, WAITS, FULL, DONE, LEFT = range(5)
-"""What a step says: it did something; it would have to wait; the output is full; all is done; the worker has left."""
-
-(
-    IDLE, START, PROBE_S, LOCK_T, PROBE_T, SCAN, LOCK_I, INSERT, EDGE_TRY, EDGE_MOVE, NEXT, OUT_TRY, OUT_MOVE,
-    MERGE_WAIT, MERGE_BUILD, MERGE_BLOCK, MERGE_SWAP, MERGE_LOCK, MERGE_INSERT,
-) = range(19)  # fmt: skip
+__all__ = ["play", "work"]
 
 
-@inlined
+@kernel
 def acquire(m: Rows, me: int) -> int:
     """Take the next tuples of the queue, record the window of each (002-17, 002-18); or become the merging thread."""
     at = me * WORKER
@@ -134,7 +142,7 @@ def acquire(m: Rows, me: int) -> int:
     return MOVED
 
 
-@inlined
+@kernel
 def record(m: Rows, g: int) -> None:
     """Give a tuple its position, and t_e and t_l of the window it will probe."""
     q, mask = g & m[QUEUE_MASK], m[MASK]
@@ -153,7 +161,7 @@ def record(m: Rows, g: int) -> None:
     store(m, m[QUEUE_STATUS] + q, ACTIVE_TUPLE)
 
 
-@inlined
+@kernel
 def start_tuple(m: Rows, me: int) -> int:
     """Copy the edge tuple (002-19), if the ring has room for all the partners there can be."""
     at = me * WORKER
@@ -168,7 +176,7 @@ def start_tuple(m: Rows, me: int) -> int:
     return MOVED
 
 
-@inlined
+@kernel
 def finish_tuple(m: Rows, css: Css, me: int) -> None:
     """Publish the results; the tuple is completed (002-20), its index update follows."""
     at = me * WORKER
@@ -186,43 +194,18 @@ def finish_tuple(m: Rows, css: Css, me: int) -> None:
     store(m, m[QUEUE_STATUS] + q, COMPLETED)
 
 
-@inlined
-def aim(m: Rows, css: Css, me: int, side: int, place: int) -> None:
-    """Find the sub-index that a tuple belongs to."""
-    mask, plot = m[MASK], m[side * SIDE + PLOT]
-    key = m[m[RING_KEY] + (side * (mask + 1) + (place & mask))]
-    m[me * WORKER + TREE] = plot * m[TREES] + route(css, plot, key, m[DEPTH])
-
-
-@inlined
-def insert_entry(m: Rows, f: Forest, me: int, side: int, place: int) -> None:
-    """Insert into the sub-index whose lock is held, release it, mark the tuple as indexed (002-22)."""
-    mask, tree = m[MASK], m[me * WORKER + TREE]
-    slot = side * (mask + 1) + (place & mask)
-    insert(f, tree, m[m[RING_KEY] + slot], place)
-    fetch_add(m, side * SIDE + IN_TI, 1)
-    store(m, m[LOCK] + tree * LINE, 0)
-    store(m, m[RING_INDEXED] + slot, place + 1)
-
-
-@inlined
-def move_edge(m: Rows, side: int) -> None:
-    """Advance the edge tuple over all that is indexed."""
-    mask, w = m[MASK], side * SIDE
-    edge, end = m[w + EDGE], load(m, w + COUNTED)
-    while edge < end and load(m, m[RING_INDEXED] + side * (mask + 1) + (edge & mask)) == edge + 1:
-        edge += 1
-    store(m, w + EDGE, edge)
+@kernel
+def next_tuple(m: Rows, me: int) -> None:
+    """Go on to the next tuple of the task, or end the task and look after the output."""
+    at = me * WORKER
+    m[at + AT] += 1
+    m[at + PHASE] = START
+    if m[at + AT] == m[at + END]:
+        fetch_add(m, ACTIVE, -1)
+        m[at + PHASE], m[at + BACK] = OUT_TRY, IDLE
 
 
 @kernel
-def advance_edges(m: Rows) -> None:
-    """Advance both edges as far as they go; nobody else may be at work."""
-    for side in range(m[SIDES]):
-        move_edge(m, side)
-
-
-@inlined
 def propagate(m: Rows, me: int) -> int:
     """Let the results of the queue's head go, if it is completed (002-23); part of them if the output has less room."""
     at = me * WORKER
@@ -256,139 +239,82 @@ def propagate(m: Rows, me: int) -> int:
     return MOVED
 
 
-@inlined
-def join_step(m: Rows, f: Forest, css: Css, me: int) -> int:
-    """Do the next step of a worker that joins."""
-    at = me * WORKER
-    phase = m[at + PHASE]
-    if phase == IDLE:
-        return acquire(m, me)
-    if phase == START:
-        return start_tuple(m, me)
-    if phase == PROBE_S:
-        probe_immutable(m, css, me)
-        m[at + PHASE] = LOCK_T
-    elif phase in (LOCK_T, LOCK_I):
-        if swap(m, m[LOCK] + m[at + TREE] * LINE, 1):
-            return WAITS
-        m[at + PHASE] = PROBE_T if phase == LOCK_T else INSERT
-    elif phase == PROBE_T:
-        held = m[at + TREE]
-        goes_on = probe_sub_index(m, f, me)
-        store(m, m[LOCK] + held * LINE, 0)
-        m[at + PHASE] = LOCK_T if goes_on else SCAN
-    elif phase == SCAN:
-        scan_window(m, me)
-        finish_tuple(m, css, me)
-    elif phase == INSERT:
-        insert_entry(m, f, me, m[at + PEND_END], m[at + PEND])
-        m[at + PHASE] = EDGE_TRY
-    elif phase == EDGE_TRY:
-        busy = swap(m, m[at + PEND_END] * SIDE + EDGE_LOCK, 1)
-        m[at + PHASE] = NEXT if busy else EDGE_MOVE
-    elif phase == EDGE_MOVE:
-        move_edge(m, m[at + PEND_END])
-        store(m, m[at + PEND_END] * SIDE + EDGE_LOCK, 0)
-        m[at + PHASE] = NEXT
-    elif phase == NEXT:
-        m[at + AT] += 1
-        m[at + PHASE] = START
-        if m[at + AT] == m[at + END]:
-            fetch_add(m, ACTIVE, -1)
-            m[at + PHASE], m[at + BACK] = OUT_TRY, IDLE
-    elif phase == OUT_TRY:
-        m[at + PHASE] = m[at + BACK] if swap(m, OUT_LOCK, 1) else OUT_MOVE
-        return WAITS  # it has nothing to show yet
-    elif phase == OUT_MOVE:
-        return propagate(m, me)
-    return MOVED
-
-
 @kernel
-def merge_step(m: Rows, f: Forest, css: Css, me: int) -> int:
-    """Do the next step of the merging thread (002-24)."""
-    at = me * WORKER
-    phase = m[at + PHASE]
-    side = m[MERGER] - 1
-    w = side * SIDE
-    if phase == MERGE_WAIT:
-        if load(m, ACTIVE):
-            return WAITS
-        # Phase 1: every tuple taken so far is indexed. The new T_S is built beside the old one.
-        move_edge(m, side)
-        m[at + OLDEST] = m[w + EARLY] if m[TIMED] else max(0, m[w + COUNTED] - m[WINDOW])
-        if not m[BLOCKING]:
-            store(m, w + FROZEN, 1)
-            store(m, BLOCKED, 0)
-        m[at + PHASE] = MERGE_BUILD
-    elif phase == MERGE_BUILD:
-        build_plot(m, f, css, side, m[at + OLDEST])
-        m[at + PHASE] = MERGE_SWAP if m[BLOCKING] else MERGE_BLOCK
-    elif phase == MERGE_BLOCK:
-        if swap(m, QUEUE_LOCK, 1):
-            return WAITS
-        store(m, BLOCKED, 1)
-        store(m, QUEUE_LOCK, 0)
-        m[at + PHASE] = MERGE_SWAP
-    elif phase == MERGE_SWAP:
-        if load(m, ACTIVE):
-            return WAITS
-        # Phase 2: the new index takes the old one's place; what came meanwhile is still to be put in.
-        take_over(m, side)
-        m[at + PEND], m[at + PEND_END] = m[w + EDGE], m[w + COUNTED]
-        store(m, w + IN_TI, 0)
-        store(m, w + FROZEN, 0)
-        m[w + MERGES] += 1
-        store(m, BLOCKED, 0)
-        m[at + PHASE] = MERGE_LOCK
-    elif phase == MERGE_LOCK:
-        if m[at + PEND] == m[at + PEND_END]:
-            store(m, MERGER, 0)
-            m[at + PHASE], m[at + BACK] = OUT_TRY, IDLE
-            return MOVED
-        aim(m, css, me, side, m[at + PEND])
-        if swap(m, m[LOCK] + m[at + TREE] * LINE, 1):
-            return WAITS
-        m[at + PHASE] = MERGE_INSERT
-    elif phase == MERGE_INSERT:
-        insert_entry(m, f, me, side, m[at + PEND])
-        m[at + PEND] += 1
-        if not swap(m, w + EDGE_LOCK, 1):
-            move_edge(m, side)
-            store(m, w + EDGE_LOCK, 0)
-        m[at + PHASE] = MERGE_LOCK
-    return MOVED
+def run(m: Rows, f: Forest, css: Css, me: int, schedule: Rows, from_step: int) -> int:
+    """Run worker `me` until it has something to say; or, with a schedule, the workers that it names, a step each.
 
-
-@inlined
-def step(m: Rows, f: Forest, css: Css, me: int) -> int:
-    """Do one step of a worker."""
-    if m[me * WORKER + PHASE] < MERGE_WAIT:
-        return join_step(m, f, css, me)
-    return merge_step(m, f, css, me)
-
-
-@kernel
-def work(m: Rows, f: Forest, css: Css, me: int) -> int:
-    """Run a worker until all that was fed has left, the output is full, or the worker is to leave."""
-    idle = 0
+    One loop for both, with the trees as its arguments: to hand them to a function for each step would cost more than the
+    step, in references counted.
+    """
+    scripted, i, waited = len(schedule) > 0, from_step, 0
     while True:
-        said = step(m, f, css, me)
-        if said == MOVED:
-            idle = 0
+        if scripted:
+            if i == len(schedule):
+                return i
+            me = schedule[i]
+            i += 1
+        at = me * WORKER
+        phase, said = m[at + PHASE], MOVED
+        if phase == IDLE:
+            said = acquire(m, me)
+        elif phase == START:
+            said = start_tuple(m, me)
+        elif phase == PROBE_S:
+            probe_immutable(m, css, me)
+            m[at + PHASE] = LOCK_T
+        elif phase in (LOCK_T, LOCK_I):
+            if swap(m, m[LOCK] + m[at + TREE] * LINE, 1):
+                said = WAITS
+            else:
+                m[at + PHASE] = PROBE_T if phase == LOCK_T else INSERT
+        elif phase == PROBE_T:
+            held = m[at + TREE]
+            goes_on = probe_sub_index(m, f, me)
+            store(m, m[LOCK] + held * LINE, 0)
+            m[at + PHASE] = LOCK_T if goes_on else SCAN
+        elif phase == SCAN:
+            scan_window(m, me)
+            finish_tuple(m, css, me)
+        elif phase == INSERT:
+            insert_entry(m, f, me, m[at + PEND_END], m[at + PEND])
+            m[at + PHASE] = EDGE_TRY
+        elif phase == EDGE_TRY:
+            busy = swap(m, m[at + PEND_END] * SIDE + EDGE_LOCK, 1)
+            m[at + PHASE] = NEXT if busy else EDGE_MOVE
+        elif phase == EDGE_MOVE:
+            move_edge(m, m[at + PEND_END])
+            store(m, m[at + PEND_END] * SIDE + EDGE_LOCK, 0)
+            m[at + PHASE] = NEXT
+        elif phase == NEXT:
+            next_tuple(m, me)
+        elif phase == OUT_TRY:
+            m[at + PHASE] = m[at + BACK] if swap(m, OUT_LOCK, 1) else OUT_MOVE
+            said = WAITS  # it has nothing to show yet
+        elif phase == OUT_MOVE:
+            said = propagate(m, me)
+        else:
+            said = merge_step(m, f, css, me)
+        if scripted:
+            if said == FULL or (m[HEAD] == m[FED] and m[ACTIVE] == 0 and m[MERGER] == 0):
+                return i
+        elif said == MOVED:
+            waited = 0
         elif said == WAITS:
-            idle += 1
-            if idle > 16:
+            waited += 1
+            if waited > 16:
                 pause()
         else:
             return said
 
 
-@kernel
+_NO_SCHEDULE = np.empty(0, np.int64)
+
+
+def work(m: Rows, f: Forest, css: Css, me: int) -> int:
+    """Run a worker until all that was fed has left, the output is full, or the worker is to leave."""
+    return run(m, f, css, me, _NO_SCHEDULE, 0)
+
+
 def play(m: Rows, f: Forest, css: Css, schedule: Rows, from_step: int) -> int:
     """Run steps of workers in the given order until nobody has a task or the output is full; return how many were run."""
-    for i in range(from_step, len(schedule)):
-        said = step(m, f, css, schedule[i])
-        if said == FULL or (m[HEAD] == m[FED] and m[ACTIVE] == 0 and m[MERGER] == 0):
-            return i + 1
-    return len(schedule)
+    return run(m, f, css, 0, schedule, from_step)
