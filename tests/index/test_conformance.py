@@ -13,8 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import SpecError, UnknownName
-from weft.index import INDEXES, Layout, Probe, Runs, index_named, make_index
-from weft.index.runset import RunSet
+from weft.index import INDEXES, Index, Layout, Probe, Runs, index_named, make_index
 from weft.kernels.bounds import float_of, word_of_float
 from weft.spec.terms import Access, Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Block
@@ -65,7 +64,7 @@ def block_of(rows: list[list[int]], first: int = 0) -> Block:
     return Block(words, np.arange(n, dtype=np.uint32), pa.table({"id": pa.array(np.arange(first, first + n))}))
 
 
-def pairs_of(index: RunSet, probe: Block, case: Case, chunk: int) -> Counter[tuple[int, int]]:
+def pairs_of(index: Index, probe: Block, case: Case, chunk: int) -> Counter[tuple[int, int]]:
     found: Counter[tuple[int, int]] = Counter()
     for matches in index.probe(Probe(probe, case.access, case.terms), chunk):
         assert 0 < len(matches) <= chunk

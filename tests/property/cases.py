@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import weft
 from tests import oracle
 from tests.oracle import Batch, Compare, Row
+from weft.index import INDEXES
 from weft.local import Join
 from weft.routing import Biclique, Broadcast, ContRand, FastJoin, Hash, Matrix, Range, Scheme, Split
 from weft.spec import JoinSpec, Window, build_spec
@@ -232,7 +233,7 @@ def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
 
 
 def legal_indexes(spec: JoinSpec) -> list[str]:
-    return ["auto", "runs", "scan"] + (["hash"] if spec.access.equal is not None else [])
+    return ["auto", *(name for name in INDEXES if name != "hash" or spec.access.equal is not None)]
 
 
 def spec_of(case: Case) -> JoinSpec:

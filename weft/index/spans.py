@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from weft.index.layout import Layout
 from weft.spec.terms import Access, Op, Term
 
-__all__ = ["Shape", "Span", "count_window", "shape_of"]
+__all__ = ["Shape", "Span", "count_window", "shape_of", "span_of"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from typing import ParamSpec, TypeVar, cast
 
 import numba
 
-__all__ = ["kernel"]
+__all__ = ["inlined", "kernel"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -16,3 +16,11 @@ R = TypeVar("R")
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first call, keep the machine code on disk, run without the GIL."""
     return cast("Callable[P, R]", numba.njit(cache=True, nogil=True)(function))
+
+
+def inlined(function: Callable[P, R]) -> Callable[P, R]:
+    """Do as `kernel`, and put the body into each kernel that calls it.
+
+    For parts of a loop that take many arrays: a call would count a reference to each of them, there and back.
+    """
+    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True, inline="always")(function))

@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from weft.local.api import Join, explain, join, self_join
+from weft.local.parallel import ParallelJoin
 
-__all__ = ["Join", "explain", "join", "self_join"]
+__all__ = ["Join", "ParallelJoin", "explain", "join", "self_join"]

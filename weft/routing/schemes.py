@@ -145,27 +145,11 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
     return float(share.max() / max(share.mean(), 1e-9))
 
 
-SCHEMES: dict[str, type[Scheme]] = {
-    cls.name: cls
-    for cls in (
-        Hash,
-        Broadcast,
-        Split,
-        Matrix,
-        Range,
-        Biclique,
-        ContRand,
-        Random,
-        FastJoin,
-        Adsp,
-        Square,
-        Dynamic,
-        Readj,
-        Sta,
-        Chained,
-        Pim,
-    )  # fmt: skip
-}
+_ALL: tuple[type[Scheme], ...] = (
+    Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Adsp, Square, Dynamic, Readj, Sta, Chained,
+    Pim,
+)  # fmt: skip
+SCHEMES: dict[str, type[Scheme]] = {kind.name: kind for kind in _ALL}
 """Schemes by the name users write."""
 
 

@@ -1,0 +1,149 @@
+"""The joins that the figures compare, each measured alike: fill the windows, then time a stretch of steady state.
+
+Throughput is in million tuples per second, both streams together. Times are of the wall clock: on a busy machine they say less.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from weft.kernels import trees
+from weft.kernels.trees import shares, single
+from weft.local.parallel_threads import Threads
+from weft.local.parallel_words import Arrivals, Settings, WordJoin
+from weft.types import Words
+
+__all__ = ["bplus", "chain", "locked", "loop", "merged", "parallel", "round_robin", "round_robin_loop"]
+
+LEAF = FAN = 32
+Part = Callable[[int, int], int]
+
+
+def _rate(join: Part, n: int, warm: int) -> float:
+    """Run the first `warm` tuples, then time the rest."""
+    join(0, warm)
+    start = time.perf_counter()
+    join(warm, n)
+    return (n - warm) / (time.perf_counter() - start) / 1e6
+
+
+def _warm(window: int, sides: int, n: int) -> int:
+    return min(n // 2, sides * window)
+
+
+def loop(keys: Words, window: int, band: int, sides: int = 2) -> float:
+    """Nested loop; fewer tuples are timed, for each meets all of the other window."""
+    warm = _warm(window, sides, len(keys))
+    n = min(len(keys), warm + max(64, (1 << 26) // window))
+    start = time.perf_counter()
+    single.join_loop(keys, warm, n, sides, window, band)
+    return (n - warm) / (time.perf_counter() - start) / 1e6
+
+
+def bplus(keys: Words, window: int, band: int, sides: int = 2) -> float:
+    """One B+-tree per window."""
+    f = trees.forest_of(sides, sides * (window + 1) * 2, LEAF, FAN)
+    return _rate(
+        lambda a, b: single.join_bplus(f, keys, a, b, sides, window, band, 1),
+        len(keys),
+        _warm(window, sides, len(keys)),
+    )
+
+
+def chain(keys: Words, window: int, band: int, length: int, immutable: bool, sides: int = 2) -> float:
+    """Chained index."""
+    room = -(-window // (length - 1))
+    f = trees.forest_of(1, room, LEAF, FAN, plots=sides * (length + 1))
+    c = trees.css_room(room, LEAF, FAN, plots=sides * (length + 1))
+    return _rate(
+        lambda a, b: single.join_chain(f, c, keys, a, b, sides, window, band, length, immutable),
+        len(keys),
+        _warm(window, sides, len(keys)),
+    )
+
+
+def merged(keys: Words, window: int, band: int, depth: int, ratio: float, sides: int = 2) -> float:
+    """IM-Tree (depth 0) and PIM-Tree; a warm-up of a whole merge cycle more, and a whole number of merges timed."""
+    limit = max(1, round(ratio * window))
+    room = trees.css_room(window + limit + 8, LEAF, FAN, plots=2 * sides)
+    most = max(1, min(FAN**depth, (window + limit) // (LEAF * FAN) + 2))
+    f = trees.forest_of(most, limit + 8, LEAF, FAN, linked=True, plots=2 * sides)
+    for plot in range(2 * sides):
+        trees.clear(f, plot, plot * most, 1, True)
+    state = np.array([0, 2, 0, 0])
+    return _rate(
+        lambda a, b: single.join_merged(f, room, keys, a, b, sides, window, band, most, depth, limit, state),
+        len(keys),
+        _warm(window, sides, len(keys)),
+    )
+
+
+def _together(works: list[Callable[[], object]]) -> float:
+    """Run all at once, a thread each; return the seconds until the last has ended."""
+    threads = [threading.Thread(target=work) for work in works]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.perf_counter() - start
+
+
+def round_robin(keys: Words, window: int, band: int, threads: int, sides: int = 2) -> float:
+    """B+-trees over round-robin partitions, a thread each; every thread searches for every tuple."""
+    warm, n = _warm(window, sides, len(keys)), len(keys)
+    forests = [trees.forest_of(sides, 2 * sides * (window // threads + 2), LEAF, FAN) for _ in range(threads)]
+
+    def share(part: int, a: int, b: int) -> Callable[[], object]:
+        return lambda: shares.join_share(forests[part], keys, a, b, sides, window, band, part, threads)
+
+    _together([share(part, 0, warm) for part in range(threads)])
+    return (n - warm) / _together([share(part, warm, n) for part in range(threads)]) / 1e6
+
+
+def round_robin_loop(keys: Words, window: int, band: int, threads: int, sides: int = 2) -> float:
+    """Nested loops over round-robin partitions."""
+    warm = _warm(window, sides, len(keys))
+    n = min(len(keys), warm + max(64, (1 << 26) // window))
+
+    def share(part: int) -> Callable[[], object]:
+        return lambda: shares.loop_share(keys, warm, n, sides, window, band, part, threads)
+
+    return (n - warm) / _together([share(part) for part in range(threads)]) / 1e6
+
+
+def locked(keys: Words, window: int, band: int, threads: int, sides: int = 2, task: int = 8) -> float:
+    """The B+-tree under one lock: what stands in for the Bw-tree."""
+    warm, n = _warm(window, sides, len(keys)), len(keys)
+    f = trees.forest_of(sides, sides * (window + 1) * 2, LEAF, FAN)
+    m = np.zeros(16, np.int64)
+    shares.join_locked(m, f, keys, warm, sides, window, band, task)
+    works: list[Callable[[], object]] = [lambda: shares.join_locked(m, f, keys, n, sides, window, band, task)] * threads
+    return (n - warm) / _together(works) / 1e6
+
+
+def parallel(
+    keys: Words, window: int, band: int, threads: int, sides: int = 2, settings: Settings | None = None
+) -> tuple[float, float]:
+    """The parallel PIM-Tree join; return its throughput and, in microseconds, how long a task takes from taking to leaving.
+
+    The latency is Little's law over what is under way: threads times task size, at that throughput.
+    """
+    settings = settings or Settings()
+    warm, n = _warm(window, sides, len(keys)), len(keys)
+    runner = Threads(threads, settings.workers)
+    zeros = np.zeros(n, np.int64)
+    arrivals = Arrivals(np.arange(n) % sides, keys, keys - band, keys + band, zeros, zeros)
+    join = WordJoin(sides, window, runner, settings._replace(batch=1 << 18, output=1 << 20))
+    for _ in join.feed(Arrivals._make(column[:warm] for column in arrivals)):
+        pass
+    start = time.perf_counter()
+    for _ in join.feed(Arrivals._make(column[warm:] for column in arrivals)):
+        pass
+    rate = (n - warm) / (time.perf_counter() - start) / 1e6
+    runner.close()
+    return rate, threads * settings.task / rate

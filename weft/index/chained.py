@@ -1,0 +1,135 @@
+"""The chained index (002-04): the window cut into intervals of arrival, an index for each, whole ones dropped.
+
+Rows go into the active sub-index until it has reached its limit; then it is archived and a new one begins. Nothing is
+deleted: a sub-index is released when its newest row has expired. A probe searches all of them. In a **B-chain** archived
+sub-indexes stay B+-trees, in an **IB-chain** they are made immutable first, which is the faster one (002-36).
+
+The paper's limit is w / (L - 1): the archived ones together cover the window. The window's size is not known here; what
+the chain holds stands for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from weft.errors import SpecError
+from weft.index.grove import Grove, stream_css
+from weft.index.layout import Layout
+from weft.index.treeset import Candidates, TreeSet
+from weft.kernels.trees import Css, check_css, css_of
+from weft.types import Rows, Words
+
+__all__ = ["Chained"]
+
+
+@dataclass(frozen=True)
+class Archived:
+    """A sub-index that takes no more rows; its rows are numbered below `end`."""
+
+    tree: Css | Grove
+    end: int
+
+    @property
+    def count(self) -> int:
+        return len(self.tree) if isinstance(self.tree, Grove) else self.tree.entries
+
+
+class Chained(TreeSet):
+    """A chain of sub-indexes.
+
+    Parameters
+    ----------
+    length
+        L, at least 2: how many sub-indexes the window is to be spread over, the active one among them.
+    immutable
+        Whether archived sub-indexes become CSS-trees (IB-chain) or stay B+-trees (B-chain).
+    """
+
+    name: ClassVar[str] = "chained"
+
+    def __init__(
+        self,
+        layout: Layout,
+        expiry: int | None,
+        merge_ratio: float = 1.0,
+        fanout: int = 4,
+        small: int = 2048,
+        few: int = 4,
+        *,
+        leaf: int = 32,
+        fan: int = 32,
+        length: int = 2,
+        immutable: bool = True,
+    ) -> None:
+        if length < 2:
+            raise SpecError.of(f"length={length}.", "A chain has an active and an archived sub-index.", "use 2.")
+        self.length, self.immutable = length, immutable
+        super().__init__(layout, expiry, merge_ratio, fanout, small, few, leaf=leaf, fan=fan)
+
+    def _reset(self) -> None:
+        self._chain: list[Archived] = []
+        self._active = Grove(1, self.leaf, self.fan)
+
+    def _add(self, keys: Words, numbers: Rows) -> None:
+        self._active.insert(np.zeros(len(keys), np.int64), keys, numbers)
+        if len(self._active) >= self._limit():
+            self._archive()
+
+    def _limit(self) -> float:
+        window = sum(archived.count for archived in self._chain)
+        return max(self.small, window / (self.length - 1))
+
+    def _archive(self) -> None:
+        tree: Css | Grove = self._active
+        if self.immutable:
+            tree = css_of(*self._active.sorted(), self.leaf, self.fan)
+        self._chain.append(Archived(tree, self._next))
+        self._active = Grove(1, self.leaf, self.fan)
+
+    def _load(self, keys: Words, numbers: Rows) -> None:
+        """Spread the rows over L - 1 archived sub-indexes by age, as they were."""
+        if not len(numbers):
+            return
+        order = np.argsort(numbers)
+        for share in np.array_split(order, min(self.length - 1, len(order))):
+            part = np.sort(share)  # the entries ascend by key, so their positions do
+            tree: Css | Grove
+            if self.immutable:
+                tree = css_of(keys[part], numbers[part], self.leaf, self.fan)
+            else:
+                tree = Grove(1, self.leaf, self.fan)
+                tree.load(0, keys[part], numbers[part])
+            self._chain.append(Archived(tree, int(numbers[part].max()) + 1))
+
+    def _drop(self) -> None:
+        """Release sub-indexes all of whose rows are in runs that have gone."""
+        first = self._kept[0].base if self._kept else self._next
+        self._chain = [archived for archived in self._chain if archived.end > first]
+        if not self._kept:
+            self._active = Grove(1, self.leaf, self.fan)
+
+    def _candidates(self, lo: Words, hi: Words, room: int) -> Candidates:
+        start = np.zeros(len(lo), np.int64)
+        for archived in self._chain:
+            if isinstance(archived.tree, Grove):
+                yield from archived.tree.stream(start, lo, hi, room)
+            else:
+                yield from stream_css(archived.tree, lo, hi, room)
+        yield from self._active.stream(start, lo, hi, room)
+
+    def _validate_trees(self) -> int:
+        held = self._active.validate()
+        for archived in self._chain:
+            if isinstance(archived.tree, Grove):
+                archived.tree.validate()
+            else:
+                check_css(archived.tree)
+            held += archived.count
+        assert [a.end for a in self._chain] == sorted(a.end for a in self._chain), "the chain is out of order"
+        return held
+
+    def _parts(self) -> dict[str, int]:
+        return {"archived": sum(archived.tree.nbytes for archived in self._chain), "active": self._active.nbytes}

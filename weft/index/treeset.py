@@ -1,0 +1,271 @@
+"""What the tree indexes share: rows in runs, entries in trees.
+
+Runs hold the rows and are the snapshot; a tree holds (word, number) for each row that has not expired, where numbers count
+all rows ever kept. A run's rows have consecutive numbers, so a number leads to its run. Runs are merged by size only
+and never rewritten for expiry: they go when all of their rows have expired. The trees derive from the runs and none of them is
+saved. Whatever a tree still holds of an expired row is filtered out by the row's own expiry word (002-11), so an index and
+its restored copy answer alike.
+
+A tree narrows by one word: the equality word if there is one, else the range word; all other terms are checked on each
+candidate. Without either every row is a candidate.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from weft.errors import SpecError
+from weft.index.compact import merge_runs, run_of
+from weft.index.held import Held
+from weft.index.layout import Layout
+from weft.index.plan import Plan
+from weft.index.protocol import Matches, Probe
+from weft.index.run import Run
+from weft.index.tiers import merge_from
+from weft.kernels.emit import Checks
+from weft.kernels.pairs import passing
+from weft.kernels.sort import order_of
+from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Rows, Words
+
+__all__ = ["Candidates", "TreeSet"]
+
+Candidates = Iterator[tuple[Rows, Rows]]
+"""Pieces of (position of the probe in the ranges, number of the stored row)."""
+
+_ROOM = 1 << 16
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A run and the number of its first row."""
+
+    held: Held
+    base: int
+
+    @property
+    def end(self) -> int:
+        return self.base + len(self.held.run.u)
+
+
+class TreeSet(ABC):
+    """One side of one task, indexed by trees.
+
+    Parameters
+    ----------
+    layout
+        The stored side's half of the access path.
+    expiry
+        The word column that `expire` speaks of; None if rows never expire.
+    merge_ratio
+        002-10: the share of T_S that T_I may reach before the two are merged; for the trees that have both.
+    fanout, small, few
+        How runs are merged: as in `weft.index.tiers`. `small` is also the least size of a tree worth a merge.
+    leaf, fan
+        Entries per leaf, children per inner node.
+    """
+
+    name: ClassVar[str]
+    deletes: ClassVar[bool] = False
+    """Whether entries of expired rows are deleted one by one (002-02), or left to the next merge or drop."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        expiry: int | None,
+        merge_ratio: float = 1.0,
+        fanout: int = 4,
+        small: int = 2048,
+        few: int = 4,
+        *,
+        leaf: int = 32,
+        fan: int = 32,
+    ) -> None:
+        if not merge_ratio > 0:
+            raise SpecError.of(f"merge_ratio={merge_ratio}.", "It is a share of T_S, more than 0.", "use 1.")
+        single = Layout(equal=layout.equal) if layout.equal is not None else Layout(None, layout.key, layout.until)
+        self.layout = single
+        self.expiry = expiry
+        self.merge_ratio, self.fanout, self.small, self.few = merge_ratio, fanout, small, few
+        self.leaf, self.fan = leaf, fan
+        self._kept: list[Kept] = []
+        self._before = WORD_MIN
+        self._next = 0
+        self._reset()
+
+    # What a subclass is
+
+    @abstractmethod
+    def _reset(self) -> None:
+        """Make the trees, empty."""
+
+    @abstractmethod
+    def _add(self, keys: Words, numbers: Rows) -> None:
+        """Insert entries that ascend by key; their numbers are greater than all before."""
+
+    @abstractmethod
+    def _candidates(self, lo: Words, hi: Words, room: int) -> Candidates:
+        """Stream the entries in each range, at most `room` at a time."""
+
+    @abstractmethod
+    def _validate_trees(self) -> int:
+        """Check the trees; return how many entries they hold."""
+
+    @abstractmethod
+    def _parts(self) -> dict[str, int]:
+        """Return the bytes of every component."""
+
+    def _load(self, keys: Words, numbers: Rows) -> None:
+        """Fill empty trees with entries that ascend by key."""
+        self._add(keys, numbers)
+
+    def _remove(self, keys: Words, numbers: Rows) -> None:
+        """Delete entries; only where `deletes` says so."""
+        raise NotImplementedError
+
+    def _drop(self) -> None:  # noqa: B027
+        """Let go of what has expired as a whole; most trees wait for their next merge."""
+
+    # The protocol
+
+    def __len__(self) -> int:
+        return sum(len(kept.held) for kept in self._kept)
+
+    def insert(self, block: Block) -> None:
+        """Keep the rows of `block` as a run, and their entries; merge runs when their sizes say so."""
+        if not len(block):
+            return
+        new = Kept(run_of(block, self.layout, self.expiry), self._next)
+        if self.expiry is not None and new.held.run.newest < self._before:
+            return  # expired on arrival
+        self._next = new.end
+        self._kept.append(new)
+        self._add(*self._entries(new))
+        cut = merge_from([len(kept.held) for kept in self._kept], math.inf, self.fanout, self.small, self.few)
+        if cut < len(self._kept) - 1:
+            self._merge_runs(cut)
+
+    def _merge_runs(self, cut: int) -> None:
+        """Merge the runs from `cut` on, expired rows and all, so that every row keeps its number."""
+        old = self._kept[cut:]
+        merged = merge_runs([kept.held for kept in old], self.layout, self.expiry, WORD_MIN)
+        assert merged is not None
+        self._kept[cut:] = [Kept(merged, old[0].base)]
+        if any(a.end != b.base for a, b in pairwise(old)):
+            # A run between them had expired: number all rows anew. It takes rows that expire out of order.
+            self.restore(self.snapshot(), self._before)
+
+    def expire(self, before: int) -> None:
+        """Drop the runs that have expired as a whole, and from the trees what they let go of now."""
+        if self.expiry is None or before <= self._before:
+            return
+        if self.deletes:
+            for kept in self._kept:
+                words = kept.held.run.words[self.expiry]
+                if kept.held.zone(self.expiry)[0] < before:
+                    self._remove(*self._entries(kept, (words < before) & (words >= self._before)))
+        self._before = before
+        self._kept = [kept for kept in self._kept if kept.held.run.newest >= before]
+        self._drop()
+
+    def snapshot(self) -> Sequence[Run]:
+        """Return the runs, oldest first."""
+        return [kept.held.run for kept in self._kept]
+
+    def restore(self, runs: Sequence[Run], before: int) -> None:
+        """Take over runs as they are; the trees are loaded anew."""
+        self._before, self._kept, self._next = before, [], 0
+        for run in runs:
+            self._kept.append(Kept(Held(run, self.layout), self._next))
+            self._next = self._kept[-1].end
+        self._reset()
+        pieces = [self._entries(kept) for kept in self._kept]
+        if pieces:
+            keys, numbers = (np.concatenate(column) for column in zip(*pieces, strict=True))
+            order = order_of([keys])
+            self._load(keys[order], numbers[order])
+
+    def probe(self, probe: Probe, chunk: int) -> Iterator[Matches]:
+        """Yield every match once."""
+        if not len(probe.block) or not self._kept:
+            return
+        plan = Plan(probe, self.layout)
+        ranges = plan.ranges(max(kept.held.run.span for kept in self._kept))
+        if self.layout.equal is not None:
+            lo = hi = np.ascontiguousarray(ranges.equal)
+        elif self.layout.key is not None:
+            lo, hi = np.ascontiguousarray(ranges.lo), np.ascontiguousarray(ranges.hi)
+        else:
+            lo = hi = np.zeros(len(ranges.rows), np.int64)
+        checks = [(kept, plan.checks(kept.held)) for kept in self._kept]
+        served = [(kept, check.arrays) for kept, check in checks if check is not None]
+        for which, numbers in self._candidates(lo, hi, min(chunk, _ROOM)):
+            rows = ranges.rows[which]
+            for kept, check in served:
+                yield from self._matches(kept, check, probe, rows, numbers)
+
+    def _matches(self, kept: Kept, check: Checks, probe: Probe, rows: Rows, numbers: Rows) -> Iterator[Matches]:
+        out_probe, out_stored = np.empty(len(rows), np.int64), np.empty(len(rows), np.int64)
+        run = kept.held.run
+        expiry = -1 if self.expiry is None else self.expiry
+        words = probe.block.words
+        count = passing(
+            rows, numbers, kept.base, words, run.words, expiry, self._before, check, out_probe, out_stored
+        )  # fmt: skip
+        if count:
+            yield Matches(run, out_probe[:count].copy(), out_stored[:count].copy())
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of the window and of every component of the index (002-16)."""
+        return {"window": sum(kept.held.run.nbytes for kept in self._kept), **self._parts()}
+
+    def validate(self) -> None:
+        """Check the runs, the trees, and that they hold the same rows."""
+        assert all(a.end <= b.base for a, b in pairwise(self._kept)), "numbers overlap"
+        for kept in self._kept:
+            run = kept.held.run
+            assert len(run) and run.words.shape[1] == len(run.u) == run.payload.num_rows, "columns differ in length"
+            assert run.is_sorted_by(self.layout.columns), "a run is not sorted"
+            if self.expiry is not None:
+                assert run.newest >= self._before, "an expired run was kept"
+                assert run.words[self.expiry].max() <= run.newest, "newest is not the newest"
+        held = self._validate_trees()
+        pieces = [self._entries(kept) for kept in self._kept]
+        wanted = {pair for keys, numbers in pieces for pair in zip(keys.tolist(), numbers.tolist(), strict=True)}
+        everything = np.array([WORD_MIN]), np.array([WORD_MAX])
+        found = [number for _, numbers in self._candidates(*everything, _ROOM) for number in numbers.tolist()]
+        assert len(found) == len(set(found)) == held, "an entry is there twice, or not counted"
+        assert {number for _, number in wanted} <= set(found), "a row has no entry"
+        assert not self.deletes or len(wanted) == held, "an expired row has an entry"
+
+    # Rows and entries
+
+    def _entries(self, kept: Kept, among: Bools | None = None) -> tuple[Words, Rows]:
+        """Return keys, ascending, and numbers of a run's rows: those `among`, or those that have not expired."""
+        run = kept.held.run
+        rows = run.row.astype(np.int64, copy=False)
+        if among is None and self.expiry is not None:
+            among = run.words[self.expiry] >= self._before
+        if among is not None:
+            rows = rows[among[rows]]
+        columns = self.layout.columns
+        return run.words[columns[0]][rows] if columns else np.zeros(len(rows), np.int64), rows + kept.base
+
+    def _living(self, numbers: Rows) -> Bools:
+        """Tell which of the numbered rows have not expired."""
+        if not self._kept:
+            return np.zeros(len(numbers), np.bool_)
+        first = self._kept[0].base
+        alive = np.zeros(self._next - first + 1, np.bool_)  # the last one stands for all rows that are gone
+        for kept in self._kept:
+            words = kept.held.run.words
+            alive[kept.base - first : kept.end - first] = (
+                True if self.expiry is None else words[self.expiry] >= self._before
+            )
+        return alive[np.where(numbers < first, len(alive) - 1, numbers - first)]

@@ -1,0 +1,371 @@
+"""`weft.local.ParallelJoin`: window joins by several threads over shared PIM-Trees (section 4 of the paper).
+
+Tables go in as they do into `weft.local.Join`, and the same pairs come out; but in order of arrival, the pairs of a tuple when
+its turn comes (002-23). The tuples of one feed arrive in the order of the window's column, on a tie the right ones
+first; without a column all right ones come first. Each looks for partners among those that came before it.
+
+A tree narrows by one comparison, the equality if there is one; whatever else the condition asks is checked on the pairs.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from weft.errors import SpecError
+from weft.index import Layout, Probe
+from weft.index.plan import Plan
+from weft.index.spans import span_of
+from weft.kernels import mix_words, narrow, words_of
+from weft.kernels.emit import Checks
+from weft.kernels.pairs import passing
+from weft.local.expr import Projection
+from weft.local.parallel_threads import Threads
+from weft.local.parallel_words import Arrivals, Runner, Settings, WordJoin
+from weft.local.sources import Source, check_window
+from weft.local.sql import analyze
+from weft.spec import JoinSpec, Window, build_spec
+from weft.spec.condition import Key
+from weft.spec.terms import Op, Term
+from weft.spec.window import Last, Within
+from weft.types import SIDES, WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, Words
+
+__all__ = ["ParallelJoin"]
+
+
+class ParallelJoin:
+    """A join of two streams, or of one with itself, by `threads` threads.
+
+    Parameters
+    ----------
+    left, right
+        Schemas; without `right` it is a self join, whose condition speaks of `a` and `b` and must read alike both ways: `a` is
+        then the later tuple of a pair.
+    on
+        The condition, as for `weft.join`.
+    window
+        `last(n)`, or `within(...)` over timestamps that never go back.
+    threads
+        How many to begin with; `resize` changes that at any time.
+    settings
+        Merge ratio, insertion depth, task size and the like.
+    runner
+        Who runs the workers instead of threads: for tests.
+
+    >>> import pyarrow as pa
+    >>> import weft
+    >>> x = pa.schema({"x": pa.int64()})
+    >>> join = ParallelJoin(x, x, on="abs(l.x - r.x) <= 1", window=weft.last(100), threads=2, select=["l.x AS lx", "r.x AS rx"])
+    >>> for found in join.feed(pa.table({"x": [1, 5]}), pa.table({"x": [4, 9, 2]})):
+    ...     found.to_pylist()
+    [{'lx': 1, 'rx': 2}, {'lx': 5, 'rx': 4}]
+    >>> join.close()
+    """
+
+    def __init__(
+        self, left: pa.Schema, right: pa.Schema | None = None, *, on: str, window: Window, threads: int = 2,
+        select: Sequence[str] | None = None, suffix: str = "_right", settings: Settings | None = None,
+        runner: Runner | None = None,
+    ) -> None:  # fmt: skip
+        alone = right is None
+        right = left if right is None else right
+        aliases = ("a", "b") if alone else ("l", "r")
+        self.schemas: dict[Side, pa.Schema] = {"left": left, "right": right}
+        self.analyzed = analyze(on, left, right, aliases, unordered=alone)
+        self.projection = Projection.of(select, suffix, left, right, aliases)
+        self.schema = self.projection.schema
+        check_window(window, left, right)
+        self.spec: JoinSpec = build_spec(self.analyzed.condition, window, self_join=alone, unordered=alone)
+        _check(self.spec, self.analyzed.residual is not None)
+        self.sources = {side: Source(self.spec, self.analyzed, side, self.schemas[side]) for side in SIDES}
+        settings = settings or Settings()
+        self.sides: tuple[Side, ...] = ("left",) if alone else SIDES
+        self.runner = runner or Threads(threads, settings.workers)
+        self.words = WordJoin(len(self.sides), window.n if isinstance(window, Last) else None, self.runner, settings)
+        self._kept: dict[Side, _Kept] = {side: _Kept() for side in self.sides}
+        self._newest = WORD_MIN
+        self._number = 0
+
+    def feed(self, left: pa.Table, right: pa.Table | None = None) -> Iterator[pa.Table]:
+        """Yield the pairs of these tuples, in order of arrival. Drain it before feeding again."""
+        tables: dict[Side, pa.Table] = {"left": left}
+        if len(self.sides) == 2:
+            tables["right"] = self.schemas["right"].empty_table() if right is None else right
+        parts = {side: _Part.of(self.spec, self.sources[side], tables[side]) for side in self.sides}
+        order, turn = self._arrival(parts)
+        arrivals, place = self._arrivals(parts, order, turn)
+        first = self._number
+        self._number += len(order)
+        for side in self.sides:
+            self._kept[side].add(parts[side])
+        for probe, stored in self.words.feed(arrivals):
+            yield from self._pairs(probe - first, stored, turn, place)
+        for number, side in enumerate(self.sides):
+            self._kept[side].drop(self.words.oldest(number))
+
+    def resize(self, threads: int) -> None:
+        """Let threads join or leave, also while a feed is being drained."""
+        assert isinstance(self.runner, Threads)
+        self.runner.resize(threads)
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of every component (002-16)."""
+        return self.words.memory()
+
+    def close(self) -> None:
+        """Let the threads end."""
+        if isinstance(self.runner, Threads):
+            self.runner.close()
+
+    # In
+
+    def _arrival(self, parts: dict[Side, _Part]) -> tuple[Rows, Rows]:
+        """Return the order of arrival over (right rows, left rows), and per arrival which side it is of."""
+        sides = list(reversed(self.sides))  # a tie goes to the right side
+        order = np.concatenate([parts[side].order for side in sides])
+        which = np.concatenate([np.full(len(parts[side].order), self.sides.index(side)) for side in sides])
+        arrival = np.argsort(order, kind="stable")
+        if isinstance(self.spec.window, Within) and len(arrival):
+            if int(order[arrival[0]]) < self._newest:
+                raise SpecError.of(
+                    "A timestamp goes back behind an earlier feed.",
+                    "The parallel join takes tuples in the order of their timestamps.",
+                    "use weft.local.Join, which takes them in any order.",
+                )
+            self._newest = int(order[arrival[-1]])
+        return arrival, which[arrival]
+
+    def _arrivals(self, parts: dict[Side, _Part], order: Rows, turn: Rows) -> tuple[Arrivals, Rows]:
+        """Put the words of both sides into order of arrival; return them, and the position of each in its own window."""
+        ranges = {side: self._ranges(side, parts[side]) for side in self.sides}
+        sides = list(reversed(self.sides))
+        key, lo, hi, time, since = (
+            np.concatenate([ranges[side][column] for side in sides])[order] for column in range(5)
+        )
+        place = np.empty(len(order), np.int64)
+        for number, side in enumerate(self.sides):
+            mine = np.flatnonzero(turn == number)
+            place[mine] = self._kept[side].end + np.arange(len(mine))
+        return Arrivals(turn, key, lo, hi, time, since), place
+
+    def _ranges(self, side: Side, part: _Part) -> tuple[Words, Words, Words, Words, Words]:
+        """Return per row: its indexed word, least and greatest word of a partner, timestamp, least timestamp of a partner.
+
+        Rows come in order of arrival: `_Part` has sorted them.
+        """
+        n, window = len(part.alive), self.spec.window
+        mine, others = self._indexed(side)
+        terms = tuple(term for term in self.spec.terms_of(side) if not _of_window(self.spec, term, side))
+        block = Block(part.words, np.zeros(n, np.uint32), part.payload)
+        lo, hi = np.full(n, WORD_MAX), np.full(n, WORD_MIN)
+        if n:
+            found = Plan(Probe(block, self.spec.access_of(side), terms), others).ranges(0)
+            if others.equal is not None:
+                lo[found.rows] = hi[found.rows] = found.equal
+            elif others.key is not None:
+                lo[found.rows], hi[found.rows] = found.lo, found.hi
+            else:
+                lo[:], hi[:] = 0, 0
+        lo[~part.alive], hi[~part.alive] = WORD_MAX, WORD_MIN
+        key = part.words[mine] if mine is not None else np.zeros(n, np.int64)
+        if not isinstance(window, Within):
+            return key, lo, hi, np.zeros(n, np.int64), np.zeros(n, np.int64)
+        back = window.before if side == "left" else window.after
+        return key, lo, hi, part.order, part.order - back
+
+    def _indexed(self, side: Side) -> tuple[int | None, Layout]:
+        """Return the column of `side` that is indexed, and the layout of the other side's trees."""
+        access = self.spec.access_of(side)
+        if access.equal is not None:
+            return access.equal[0], Layout(equal=access.equal[1])
+        for term in self.spec.terms_of(side):
+            if term.op is not Op.NE and not _of_window(self.spec, term, side):
+                return term.left, Layout(key=term.right)
+        return None, Layout()
+
+    # Out
+
+    def _pairs(self, arrival: Rows, stored: Rows, turn: Rows, place: Rows) -> Iterator[pa.Table]:
+        """Check what the trees have not, and put the tuples of a pair together, left and right."""
+        own = turn[arrival]
+        for number, probing in enumerate(self.sides):  # each side's pairs are checked at once; order is restored below
+            mine = own == number
+            if not mine.any():
+                continue
+            other = self.sides[number if len(self.sides) == 1 else 1 - number]
+            keep = self._holds(probing, self._kept[probing], self._kept[other], place[arrival[mine]], stored[mine])
+            mine[mine] = keep
+            own[(own == number) & ~mine] = -1
+        good = own >= 0
+        arrival, stored, own = arrival[good], stored[good], own[good]
+        if not len(arrival):
+            return
+        places: dict[Side, Rows] = {}
+        for number, side in enumerate(SIDES):
+            later = own == (0 if len(self.sides) == 1 else number)
+            if len(self.sides) == 1 and number == 1:
+                later = ~later  # in a self join `a` is the later tuple, `b` the earlier
+            places[side] = np.where(later, place[arrival], stored)
+        tables = {}
+        for side in SIDES:
+            kept = self._kept[side if side in self._kept else "left"]
+            tables[side] = kept.rows(places[side]).rename_columns(self.schemas[side].names)
+        left, right = tables["left"], tables["right"]
+        residual, (one, two) = self.analyzed.residual, self.analyzed.aliases
+        if residual is not None:
+            keep = residual.evaluate({one: left, two: right}).fill_null(False)
+            left, right = left.filter(keep), right.filter(keep)
+        if left.num_rows:
+            yield self.projection.apply(left, right)
+
+    def _holds(self, side: Side, probes: _Kept, others: _Kept, probe: Rows, stored: Rows) -> Bools:
+        """Check every term but the window's on pairs of positions; rows with NULL in a key have no partner."""
+        keep = others.alive(stored)
+        terms = [term for term in self.spec.terms_of(side) if not _of_window(self.spec, term, side)]
+        if len(terms) > 1 or (terms and terms[0].op in (Op.FBAND, Op.NE)) or self.spec.left.mix is not None:
+            left, right = probes.words(probe), others.words(stored)
+            for term in terms:
+                keep &= _term_holds(term, left, right)
+        return keep
+
+
+class _Part:
+    """The rows of one side in one feed, in their order of arrival: words, which can match, order words, payload."""
+
+    def __init__(self, words: Words, alive: Bools, order: Words, payload: pa.Table) -> None:
+        self.words, self.alive, self.order, self.payload = words, alive, order, payload
+
+    @classmethod
+    def of(cls, spec: JoinSpec, source: Source, table: pa.Table) -> _Part:
+        prepared, side = source.prepare(table), spec.side(source.side)
+        rows, inputs = table.num_rows, source.inputs
+        alive = np.ones(rows, np.bool_)
+        columns: list[Words] = []
+        used = spec.used(source.side)
+        for number, (key, column) in enumerate(zip(side.keys, inputs.keys, strict=True)):
+            words, valid = words_of(prepared.column(column), key.encode)
+            columns.append(words)
+            if valid is not None and number in used:
+                alive &= valid
+        order = np.zeros(rows, np.int64)
+        if inputs.time is not None:
+            order, valid = words_of(prepared.column(inputs.time), Key("time").encode)
+            if valid is not None and not valid.all():
+                order = np.where(valid, order, WORD_MIN)
+                alive &= valid
+        if inputs.keep is not None:
+            alive &= np.asarray(
+                prepared.column(inputs.keep).fill_null(False).combine_chunks().to_numpy(zero_copy_only=False)
+            )
+        if side.time is not None:
+            columns.append(order)
+        if side.mix is not None:
+            columns.append(mix_words([columns[column] for column in side.equal]))
+        stacked = np.stack(columns) if columns else np.zeros((0, rows), np.int64)
+        turn = np.argsort(order, kind="stable")
+        payload = prepared.select(range(inputs.payload))
+        return cls(stacked[:, turn], alive[turn], order[turn], payload.take(pa.array(turn)))
+
+
+class _Kept:
+    """The rows of one window, by position."""
+
+    def __init__(self) -> None:
+        self.base = self.end = 0
+        self._parts: list[_Part] = []
+
+    def add(self, part: _Part) -> None:
+        if len(part.alive):
+            self._parts.append(part)
+            self.end += len(part.alive)
+
+    def drop(self, before: int) -> None:
+        """Let go of what lies before a position, once that is half of what is kept: each row is moved once or twice."""
+        gone = before - self.base
+        if 2 * gone < self.end - self.base or not gone:
+            return
+        whole = self._whole()
+        words, alive = whole.words[:, gone:].copy(), whole.alive[gone:].copy()
+        self._parts = [
+            _Part(words, alive, whole.order[gone:], whole.payload.take(pa.array(np.arange(gone, len(whole.alive)))))
+        ]
+        self.base = before
+
+    def _whole(self) -> _Part:
+        """Return all rows as one part."""
+        if len(self._parts) > 1:
+            words = np.concatenate([part.words for part in self._parts], axis=1)
+            alive = np.concatenate([part.alive for part in self._parts])
+            payload = pa.concat_tables([part.payload for part in self._parts]).combine_chunks()
+            order = np.concatenate([part.order for part in self._parts])
+            self._parts = [_Part(words, alive, order, payload)]
+        return self._parts[0]
+
+    def words(self, places: Rows) -> Words:
+        return self._whole().words[:, places - self.base]
+
+    def alive(self, places: Rows) -> Bools:
+        return self._whole().alive[places - self.base]
+
+    def rows(self, places: Rows) -> pa.Table:
+        return self._whole().payload.take(pa.array(places - self.base))
+
+
+def _term_holds(term: Term, left: Words, right: Words) -> Bools:
+    """Decide one term on columns of pairs, by the kernel that the indexes use."""
+    n = left.shape[1]
+    span = span_of(term)
+    if span is not None:
+        lo, hi, alive = np.full(n, WORD_MIN), np.full(n, WORD_MAX), np.ones(n, np.bool_)
+        narrow(left[term.left], span.least, True, lo, alive)
+        narrow(left[term.left], span.most, False, hi, alive)
+        return alive & (right[term.right] >= lo) & (right[term.right] <= hi)
+    pairs = np.arange(n)
+    odd = np.array([[term.op, term.left, term.right]], np.int64)
+    none = np.empty((0, 0), np.int64)
+    checks = Checks(np.empty(0, np.int64), none, none, odd, np.array([float(term.lo)]), np.array([float(term.hi)]))
+    kept, partner = np.empty(n, np.int64), np.empty(n, np.int64)
+    count = passing(pairs, pairs, 0, left, right, -1, 0, checks, kept, partner)
+    keep = np.zeros(n, np.bool_)
+    keep[kept[:count]] = True
+    return keep
+
+
+def _of_window(spec: JoinSpec, term: Term, side: Side) -> bool:
+    """Tell whether a term is the window's own, which the protocol decides."""
+    return term.op is Op.LAST or (spec.side(side).time is not None and term.left == spec.side(side).time)
+
+
+def _check(spec: JoinSpec, residual: bool) -> None:
+    """Refuse what the protocol of the paper cannot do."""
+    window = spec.window
+    if not isinstance(window, (Last, Within)):
+        raise SpecError.of(
+            f"The window is {window}.",
+            "The parallel join slides: over a count or over time.",
+            "use last(n) or within(...).",
+        )
+    if spec.self_join and (residual or not _reads_alike(spec)):
+        raise SpecError.of(
+            f"The condition is {spec.condition.text}.",
+            "A self join in parallel reads each pair once, so the condition must read alike both ways.",
+            "use weft.local.self_join, which tries both.",
+        )
+
+
+def _reads_alike(spec: JoinSpec) -> bool:
+    """Tell whether the condition of a self join says the same of (a, b) and of (b, a).
+
+    `a.x` and `b.x` are two keys, and so two columns, that hold the same words.
+    """
+    names = [re.sub(r"\b[ab]\.", "", key.text) for key in spec.left.keys]
+    names += [f"word {number}" for number in range(len(names), spec.left.columns + 1)]
+
+    def said(terms: Iterable[Term]) -> Counter[tuple[str, Op, str, float, float]]:
+        return Counter((names[term.left], term.op, names[term.right], term.lo, term.hi) for term in terms)
+
+    return said(spec.terms) == said(term.flip() for term in spec.terms)

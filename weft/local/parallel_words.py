@@ -1,0 +1,202 @@
+"""The parallel window join over words: memory, feeding and draining; who runs the workers is given.
+
+Between two feeds nothing is under way: every tuple is indexed or will never be asked for, no merge is open, the queue is
+empty. That is when memory is made larger, and when threads of an earlier feed can be told from those of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from weft.kernels.parallel import Shared, Sizes, advance_edges, shared_of, tallies
+from weft.kernels.parallel import shared as at
+from weft.kernels.trees import build, clear, nodes_at
+from weft.kernels.trees.css import KEYS
+from weft.types import Rows, Words
+
+__all__ = ["Arrivals", "Runner", "Settings", "WordJoin"]
+
+
+class Settings(NamedTuple):
+    """How a parallel join works; the defaults are the paper's best for many threads (002-27, 002-28)."""
+
+    merge_ratio: float = 1.0
+    """m: T_I is merged into T_S when it holds this share of the window."""
+    depth: int = 2
+    """D_I: the depth of T_S whose nodes have sub-indexes; clamped to the height."""
+    task: int = 8
+    """Tuples per acquisition."""
+    blocking: bool = False
+    """Whether a merge stops the others instead of letting them go on without index updates."""
+    batch: int = 1 << 16
+    """Tuples that are in the queue at a time."""
+    output: int = 1 << 18
+    """Results that are ready at a time."""
+    leaf: int = 32
+    fan: int = 32
+    workers: int = 16
+    """Threads that there can be at most."""
+
+
+class Arrivals(NamedTuple):
+    """Tuples of both streams in order of arrival.
+
+    `side` is 0 for left, 1 for right (0 throughout in a self join); a partner's `key` lies in `[lo, hi]` and, over time, its
+    `time` is at least `since`.
+    """
+
+    side: Rows
+    key: Words
+    lo: Words
+    hi: Words
+    time: Words
+    since: Words
+
+
+class Runner(Protocol):
+    """Runs the workers of a join."""
+
+    def run(self, shared: Shared) -> Iterator[None]:
+        """Run until all that was fed has left; yield whenever the output wants to be drained."""
+        ...
+
+
+class WordJoin:
+    """A window join of one or two streams of words.
+
+    Parameters
+    ----------
+    sides
+        1 for a self join, 2 otherwise.
+    window
+        Tuples of a count window; None for windows over time.
+    runner
+        Who runs the workers.
+    settings
+        How.
+    """
+
+    def __init__(self, sides: int, window: int | None, runner: Runner, settings: Settings) -> None:
+        self.sides, self.window, self.runner, self.settings = sides, window, runner, settings
+        self.shared = self._memory(window if window is not None else 4096)
+
+    def _memory(self, window: int) -> Shared:
+        s = self.settings
+        limit = max(1, round(s.merge_ratio * window))
+        timed = self.window is None
+        return shared_of(
+            Sizes(
+                self.sides,
+                window,
+                s.batch,
+                s.workers,
+                s.task,
+                limit,
+                s.depth,
+                s.blocking,
+                timed,
+                s.output,
+                s.leaf,
+                s.fan,
+            )
+        )
+
+    @property
+    def merges(self) -> int:
+        """Return how many merges there have been."""
+        return sum(int(self.shared.m[side * at.SIDE + at.MERGES]) for side in range(self.sides))
+
+    def memory(self) -> dict[str, int]:
+        """Return the bytes of every component (002-16)."""
+        return tallies(self.shared)
+
+    def oldest(self, side: int) -> int:
+        """Return the first position of a window that can still find a partner."""
+        m, w = self.shared.m, side * at.SIDE
+        return int(m[w + at.EARLY]) if self.window is None else max(0, int(m[w + at.COUNTED]) - self.window)
+
+    def feed(self, arrivals: Arrivals) -> Iterator[tuple[Rows, Rows]]:
+        """Yield pieces of (number of the tuple since the first feed, position of its partner), in order of arrival."""
+        for start in range(0, len(arrivals.side), self.settings.batch):
+            part = Arrivals._make(column[start : start + self.settings.batch] for column in arrivals)
+            self._put(part)
+            for _ in self.runner.run(self.shared):
+                yield from self._drain()
+            yield from self._drain()
+
+    def _put(self, part: Arrivals) -> None:
+        """Write tuples into windows and queue, then say that they are there."""
+        advance_edges(self.shared.m)
+        if self.window is None:
+            self._make_room(part)
+        s, n = self.shared, len(part.side)
+        mask, queue = int(s.m[at.MASK]), int(s.m[at.QUEUE_MASK])
+        for side in range(self.sides):
+            mine = part.side == side
+            count = int(mine.sum())
+            slots = side * (mask + 1) + ((int(s.m[side * at.SIDE + at.COUNTED]) + np.arange(count)) & mask)
+            s.array(at.RING_KEY)[slots], s.array(at.RING_TIME)[slots] = part.key[mine], part.time[mine]
+        fed = int(s.m[at.FED])
+        q = (fed + np.arange(n)) & queue
+        queues = (at.QUEUE_SIDE, at.QUEUE_LO, at.QUEUE_HI, at.QUEUE_SINCE)
+        for which, column in zip(queues, (part.side, part.lo, part.hi, part.since), strict=True):
+            s.array(which)[q] = column
+        s.m[at.FED] = fed + n  # no worker is at work: starting them is what publishes it
+
+    def _drain(self) -> Iterator[tuple[Rows, Rows]]:
+        s = self.shared
+        drained, out, room = int(s.m[at.DRAINED]), int(s.m[at.OUT]), int(s.m[at.OUTPUT])
+        if out > drained:
+            slots = np.arange(drained, out) & (room - 1)
+            piece = s.array(at.OUT_PROBE)[slots], s.array(at.OUT_STORED)[slots]
+            s.m[at.DRAINED] = out
+            yield piece
+
+    def _make_room(self, part: Arrivals) -> None:
+        """Let go of what no tuple can reach any more; take twice the memory if the rest and the new tuples need it."""
+        s = self.shared
+        mask, need = int(s.m[at.MASK]), 0
+        for side in range(self.sides):
+            w = side * at.SIDE
+            early, counted = int(s.m[w + at.EARLY]), int(s.m[w + at.COUNTED])
+            others = part.since[part.side != side] if self.sides == 2 else part.since
+            if len(others):
+                times = s.array(at.RING_TIME)[side * (mask + 1) + (np.arange(early, counted) & mask)]
+                early += int(np.searchsorted(times, others[0]))
+                s.m[w + at.EARLY] = early
+            need = max(need, counted - early + int((part.side == side).sum()))
+        if need > int(s.m[at.WINDOW]):
+            self._grow(max(need, 2 * int(s.m[at.WINDOW])))
+
+    def _grow(self, window: int) -> None:
+        old, new = self.shared, self._memory(window)
+        new.m[at.FED : at.PHASE] = old.m[at.FED : at.PHASE]
+        new.m[at.OUT] = new.m[at.DRAINED] = 0
+        trees = int(new.m[at.TREES])
+        for side in range(self.sides):
+            w, plot = side * at.SIDE, 2 * side
+            where = np.arange(int(old.m[w + at.EARLY]), int(old.m[w + at.COUNTED]))
+            before, after = (side * (int(s.m[at.MASK]) + 1) + (where & int(s.m[at.MASK])) for s in (old, new))
+            for which in (at.RING_KEY, at.RING_TIME):
+                new.array(which)[after] = old.array(which)[before]
+            new.array(at.RING_INDEXED)[after] = where + 1
+            keys = new.array(at.RING_KEY)[after]
+            order = np.argsort(keys, kind="stable")
+            first = int(new.css.shape[plot * 8 + KEYS])
+            new.css.key[first : first + len(where)] = keys[order]
+            new.css.row[first : first + len(where)] = where[order]
+            build(new.css, plot, len(where))
+            clear(new.forest, plot, plot * trees, nodes_at(new.css, plot, self.settings.depth), True)
+            new.m[w + at.PLOT], new.m[w + at.IN_TI] = plot, 0
+            new.m[w + at.EDGE] = new.m[w + at.COUNTED]
+        self.shared = new
+
+
+def concat(pieces: Sequence[tuple[Rows, Rows]]) -> tuple[Rows, Rows]:
+    """Return pieces of results as one."""
+    if not pieces:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    return np.concatenate([p for p, _ in pieces]), np.concatenate([q for _, q in pieces])
