@@ -108,7 +108,10 @@ def _same(text: Bytes, ends: Words, a: int, b: int) -> bool:
     size = key_end(text, x) - x
     if key_end(text, y) - y != size:
         return False
-    return all(text[x + k] == text[y + k] for k in range(size))
+    for k in range(size):  # noqa: SIM110  Numba knows no generators
+        if text[x + k] != text[y + k]:
+            return False
+    return True
 
 
 @kernel
@@ -151,7 +154,7 @@ def _last_of_each(attrs: Words, pairs: Words, ends: Words, text: Bytes, first: i
 
 
 @kernel
-def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nulls: bool, sets: bool) -> Scanned:
+def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nulls: bool, sets: bool) -> Scanned:  # noqa: PLR0915  one loop, one state
     """Read documents `data[starts[i]:stops[i]]`. `nulls`: null is a value; `sets`: arrays are sets."""
     n = len(starts)
     offsets, trouble, status = np.zeros(n + 1, np.int64), np.zeros(n, np.int64), np.zeros(n, np.uint8)
