@@ -1,0 +1,194 @@
+"""The schemes of document joins, and the loop that keeps their partitions good (004-24..29).
+
+Creators and merger run in the control step, on one sample per task: samples must travel to the merger anyway, because loads
+are recomputed from documents (004-13). A *batch* is here what a window is in the paper: quality is measured per batch, as
+averages and shares, and compared with what the merger published for its own sample (004-26, 004-27).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from weft.errors import UnknownName
+from weft.routing.documents.groups import association_groups, filled, merged_groups
+from weft.routing.documents.notes import Noted, noted_of
+from weft.routing.documents.others import disjoint_groups, set_cover
+from weft.routing.documents.plan import DocumentPlan, Quality
+from weft.routing.documents.sample import Sample, expansion_for
+from weft.routing.plan import Plan
+from weft.routing.scheme import Scheme, TaskStats
+from weft.spec import JoinSpec
+
+__all__ = ["DOCUMENT_SCHEMES", "Association", "Disjoint", "DocumentScheme", "Everywhere", "SetCover", "document_scheme"]
+
+_ENOUGH = 16
+
+
+@dataclass(frozen=True)
+class DocumentScheme(Scheme):
+    """What all of them share.
+
+    `theta`: how much replication or maximal load may grow before new partitions are made. `delta`: how often an unseen pair
+    must occur before it is given to a partition. `expand`: whether a disabling attribute is concatenated with others.
+    `unseen`: documents with a pair that nobody owns go "everywhere" (the paper), or the pair belongs to the "owner" that
+    its hash names, which costs one copy instead of all.
+    """
+
+    name: ClassVar[str] = ""
+
+    theta: float = 0.2
+    delta: int = 3
+    expand: bool = True
+    unseen: Literal["everywhere", "owner"] = "everywhere"
+
+    def initial(self, spec: JoinSpec | None, tasks: int) -> Plan:
+        """Nobody owns anything yet."""
+        del spec
+        return DocumentPlan(tasks, spread=self.unseen == "owner")
+
+    def table(self, samples: Sequence[Sample], tasks: int) -> dict[int, int]:
+        """Return the tasks of each pair of the samples, as bits."""
+        raise NotImplementedError
+
+    def create(self, samples: Sequence[tuple[Any, Any, Any]], tasks: int) -> DocumentPlan:
+        """Make partitions from (offsets, attrs, pairs) of each creator's documents, with their published quality."""
+        whole = joined(samples)
+        expansion = expansion_for(*whole, tasks) if self.expand else ()
+        table = self.table([Sample.of(*sample, expansion) for sample in samples], tasks)
+        plan = DocumentPlan.over(tasks, table, expansion, self.unseen == "owner")
+        quality = plan.quality(*whole)
+        return replace(plan, replication=quality.replication, load=quality.load)
+
+    def control(self, spec: JoinSpec | None, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
+        """Repartition when quality fell (004-26), else give pairs that keep coming to a partition (004-24)."""
+        del spec
+        assert isinstance(plan, DocumentPlan)
+        noted = [noted_of(task.notes) for task in stats]
+        documents = sum(note.documents for note in noted)
+        samples = [note.sample for note in noted if len(note.sample[0]) > 1]
+        if not documents or not samples or plan.tasks == 1:
+            return plan, ""
+        whole = joined(samples)
+        if not plan.pairs:
+            if len(whole[0]) <= _ENOUGH:
+                return plan, ""
+            return self.create(samples, plan.tasks), f"first partitions, from {len(whole[0]) - 1} documents"
+        now = Quality(sum(note.sent for note in noted) / documents, max(note.arrived for note in noted) / documents)
+        if worse(now, plan, self.theta):
+            fresh = self.create(samples, plan.tasks)
+            held = plan.quality(*whole)
+            if (fresh.replication, fresh.load) < (held.replication, held.load):
+                return fresh, f"replication {now.replication:.2f}, largest load {now.load:.0%}: new partitions"
+        return self.update(plan, noted)
+
+    def update(self, plan: DocumentPlan, noted: Sequence[Noted]) -> tuple[DocumentPlan, str]:
+        """Add documents whose unseen pairs have come `delta` times to the partition with most common pairs, then least load."""
+        counts: Counter[int] = Counter()
+        for note in noted:
+            counts.update(note.unseen)
+        often = {pair for pair, count in counts.items() if count >= self.delta}
+        if not often:
+            return plan, ""
+        table, load = plan.table(), [note.arrived for note in noted] + [0] * plan.tasks
+        added = 0
+        for note in noted:
+            sample = Sample.of(*note.strange, plan.expansion)
+            words = sample.words.tolist()
+            for start, end in zip(sample.offsets[:-1].tolist(), sample.offsets[1:].tolist(), strict=True):
+                fresh = [pair for pair in words[start:end] if pair in often and pair not in table]
+                if not fresh:
+                    continue
+                common = Counter(
+                    task for pair in words[start:end] for task in range(plan.tasks) if table.get(pair, 0) >> task & 1
+                )
+                task = min(range(plan.tasks), key=lambda t: (-common[t], load[t], t))
+                load[task] += 1
+                added += len(fresh)
+                table.update(dict.fromkeys(fresh, 1 << task))
+        if not added:
+            return plan, ""
+        made = DocumentPlan.over(plan.tasks, table, plan.expansion, plan.spread)
+        return replace(made, replication=plan.replication, load=plan.load), f"{added} pairs came {self.delta} times"
+
+
+def worse(now: Quality, plan: DocumentPlan, theta: float) -> bool:
+    """Tell whether either measure has grown by more than theta since the partitions were made."""
+    return now.replication > plan.replication * (1 + theta) or now.load > plan.load * (1 + theta)
+
+
+def joined(samples: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+    """Append the documents of several samples."""
+    sizes = np.concatenate([np.diff(sample[0]) for sample in samples]) if samples else np.zeros(0, np.int64)
+    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    if not samples:
+        return offsets, np.zeros(0, np.int64), np.zeros(0, np.int64)
+    return offsets, np.concatenate([s[1] for s in samples]), np.concatenate([s[2] for s in samples])
+
+
+@dataclass(frozen=True)
+class Association(DocumentScheme):
+    """Association groups (AG). `absorb`: which way groups are gathered, see `association_groups`."""
+
+    name: ClassVar[str] = "association"
+
+    absorb: Literal["implying", "implied"] = "implying"
+
+    def table(self, samples: Sequence[Sample], tasks: int) -> dict[int, int]:
+        return filled(merged_groups([association_groups(sample, self.absorb) for sample in samples]), samples, tasks)
+
+
+@dataclass(frozen=True)
+class Disjoint(DocumentScheme):
+    """Connected components of pairs (DS)."""
+
+    name: ClassVar[str] = "disjoint"
+
+    def table(self, samples: Sequence[Sample], tasks: int) -> dict[int, int]:
+        return filled(disjoint_groups(samples), samples, tasks)
+
+
+@dataclass(frozen=True)
+class SetCover(DocumentScheme):
+    """Set covers (SC)."""
+
+    name: ClassVar[str] = "set-cover"
+
+    def table(self, samples: Sequence[Sample], tasks: int) -> dict[int, int]:
+        return set_cover(samples, tasks)
+
+
+@dataclass(frozen=True)
+class Everywhere(DocumentScheme):
+    """The worst case (004-33): every document to every task."""
+
+    name: ClassVar[str] = "everywhere"
+
+    def table(self, samples: Sequence[Sample], tasks: int) -> dict[int, int]:
+        del samples, tasks
+        return {}
+
+    def control(self, spec: JoinSpec | None, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
+        del spec, stats
+        return plan, ""
+
+
+DOCUMENT_SCHEMES: dict[str, type[DocumentScheme]] = {
+    cls.name: cls for cls in (Association, Disjoint, SetCover, Everywhere)
+}
+"""Schemes of document joins by the name users write."""
+
+
+def document_scheme(scheme: str | DocumentScheme) -> DocumentScheme:
+    """Return a scheme by name ("auto" is association), or the configured one as it is."""
+    if isinstance(scheme, DocumentScheme):
+        return scheme
+    if scheme == "auto":
+        return Association()
+    if scheme not in DOCUMENT_SCHEMES:
+        raise UnknownName.among("scheme", scheme, [*DOCUMENT_SCHEMES, "auto"])
+    return DOCUMENT_SCHEMES[scheme]()
