@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from weft.documents import Coded, Reader
 from weft.kernels.doc_join import hash_join, nested_loop
-from weft.kernels.doc_rank import ranked, translated
+from weft.kernels.doc_rank import ranked, taken, translated
 from weft.kernels.fptree import build_tree, count_partners, find_partners
 
 Doc = dict[str, object]
@@ -51,17 +51,12 @@ def test_all_three_joins_are_the_natural_join(docs: list[Doc]) -> None:
     counts = count_partners(tree, rows)
     empty = rows.offsets[1:] == rows.offsets[:-1]
     assert counts.sum() == 2 * len(answer) + (~empty).sum()  # both directions, and each with itself
-    in_order = translated(*_taken(made, tree.docs), order)
+    in_order = taken(rows, tree.docs.astype(np.int64))
     after = np.arange(len(docs))
     counts = count_partners(tree, in_order, after)
     which, stored = find_partners(tree, in_order, 0, len(docs), int(counts.sum()), after)
     pairs = [tuple(sorted((int(tree.docs[i]), int(j)))) for i, j in zip(which, stored, strict=True)]
     assert len(pairs) == len(set(pairs)) and set(pairs) == answer
-
-
-def _taken(made: Coded, order: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    taken = made.take(order.astype(np.int64))
-    return taken.offsets, taken.attrs, taken.pairs
 
 
 @given(docs_of, docs_of)

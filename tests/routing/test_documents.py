@@ -104,7 +104,9 @@ def test_figure_1_is_assigned_as_the_paper_says() -> None:
 def test_figure_3() -> None:
     docs: list[Doc] = [{"A": 2, "B": 3, "C": 7}, {"A": 2, "B": 3, "C": 7, "D": 4}, {"B": 3}, {"D": 4}, {"E": 1}]
     made, names = sample(docs)
-    equal = named([frozenset(int(made.coded[1][code]) for code in codes) for _, codes in equivalence_groups(made)], names)
+    equal = named(
+        [frozenset(int(made.coded[1][code]) for code in codes) for _, codes in equivalence_groups(made)], names
+    )
     assert equal == {frozenset({"A:2", "C:7"}), frozenset({"B:3"}), frozenset({"D:4"}), frozenset({"E:1"})}
     groups = {frozenset({"A:2", "B:3", "C:7"}), frozenset({"D:4"}), frozenset({"E:1"})}
     assert named(association_groups(made, "implied"), names) == groups == named(association_groups(made), names)
@@ -170,9 +172,13 @@ def test_set_cover_covers_every_document_somewhere() -> None:
 
 @pytest.mark.paper("004-28", "004-29")
 def test_a_boolean_in_all_documents_is_expanded() -> None:
-    docs: list[Doc] = [{"ok": bool(n % 2), "user": n % 3, "x": n} if n % 4 else {"ok": bool(n % 2), "user": n % 3} for n in range(24)]
+    docs: list[Doc] = [
+        {"ok": bool(n % 2), "user": n % 3, "x": n} if n % 4 else {"ok": bool(n % 2), "user": n % 3} for n in range(24)
+    ]
     made = coded(docs)
-    names = dict(zip(made.attrs.tolist(), [m.partition(":")[0] for r in range(24) for m in made.members(r)], strict=True))
+    names = dict(
+        zip(made.attrs.tolist(), [m.partition(":")[0] for r in range(24) for m in made.members(r)], strict=True)
+    )
     assert [names[attr] for attr in expansion_for(*parts(made), 6)] == ['"ok"', '"user"']
     assert [names[attr] for attr in expansion_for(*parts(made), 7)] == ['"ok"', '"user"', '"x"']
     assert expansion_for(*parts(made), 2) == ()
@@ -182,7 +188,9 @@ def test_a_boolean_in_all_documents_is_expanded() -> None:
     assert tasks_of(plan.route(*parts(lacking))[0], 6).all()  # p_na * m copies
 
 
-def noted(scheme: DocumentScheme, plan: DocumentPlan, docs: list[Doc], before: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def noted(
+    scheme: DocumentScheme, plan: DocumentPlan, docs: list[Doc], before: list[dict[str, Any]]
+) -> list[dict[str, Any]]:
     made = coded(docs)
     bits, u = plan.route(*parts(made))[0], np.arange(len(docs), dtype=np.uint32) * 7919
     sent, notes = tasks_of(bits, plan.tasks), []
@@ -197,7 +205,9 @@ def noted(scheme: DocumentScheme, plan: DocumentPlan, docs: list[Doc], before: l
 
 def controlled(scheme: DocumentScheme, plan: DocumentPlan, notes: list[dict[str, Any]]) -> tuple[DocumentPlan, str]:
     none: Any = {"left": 0, "right": 0}
-    made, reason = scheme.control(None, plan, [TaskStats(none, none, none, {"left": (), "right": ()}, n) for n in notes])
+    made, reason = scheme.control(
+        None, plan, [TaskStats(none, none, none, {"left": (), "right": ()}, n) for n in notes]
+    )
     assert isinstance(made, DocumentPlan)
     return made, reason
 

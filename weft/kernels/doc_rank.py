@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from weft.kernels.jit import kernel
 from weft.types import Rows, Words
 
-__all__ = ["Order", "Ranked", "codes_of", "order_attributes", "ranked", "translated"]
+__all__ = ["Order", "Ranked", "codes_of", "order_attributes", "ranked", "taken", "translated"]
 
 I32 = NDArray[np.int32]
 UNKNOWN = -1
@@ -36,7 +36,7 @@ class Ranked(NamedTuple):
 
 
 class Order(NamedTuple):
-    """The attributes by rank and the pairs by code, as words; `table` finds codes (see `codes_of`)."""
+    """The attributes by rank and the pairs by code, as words."""
 
     attrs: Words
     pairs: Words
@@ -84,16 +84,28 @@ def _sort_documents(offsets: Words, rank: I32, pair: I32) -> None:
             pair[a:b] = pair[a:b][order]
 
 
-def ranked(offsets: Words, attrs: Words, pairs: Words) -> tuple[Ranked, Order]:
-    """Find the order of these documents, and put them into it."""
+def ranked(offsets: Words, attrs: Words, pairs: Words, first: int | None = None) -> tuple[Ranked, Order]:
+    """Find the order of these documents, and put them into it; `first` names an attribute that comes before all others."""
     attr_code, attr_words = codes_of(np.ascontiguousarray(attrs))
     pair_code, pair_words = codes_of(np.ascontiguousarray(pairs))
     by_rank, everywhere = order_attributes(attr_code, attr_words, pair_code, len(pair_words), len(offsets) - 1)
+    if first is not None:
+        here = attr_words[by_rank] == first
+        by_rank = np.concatenate([by_rank[here], by_rank[~here]])
     rank_of = np.empty(len(attr_words), np.int32)
     rank_of[by_rank] = np.arange(len(attr_words), dtype=np.int32)
     rank, pair = rank_of[attr_code], pair_code.copy()
     _sort_documents(offsets, rank, pair)
     return Ranked(offsets, rank, pair), Order(attr_words[by_rank], pair_words, everywhere)
+
+
+def taken(docs: Ranked, rows: Rows) -> Ranked:
+    """Return the named documents, in that order."""
+    sizes = docs.offsets[rows + 1] - docs.offsets[rows]
+    made = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(sizes, out=made[1:])
+    which = np.arange(made[-1]) + np.repeat(docs.offsets[rows] - made[:-1], sizes)
+    return Ranked(made, docs.rank[which], docs.pair[which])
 
 
 def order_attributes(

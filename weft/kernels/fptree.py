@@ -43,6 +43,8 @@ class FPTree(NamedTuple):
     slots: I32
     parent: I32
     attributes: int
+    free: int
+    """So many of the first attributes must agree but are not shared: the number of the window, which is no attribute."""
 
 
 @kernel
@@ -132,7 +134,7 @@ def _finish(
     return end, group, below, slots
 
 
-def build_tree(docs: Ranked, attributes: int) -> FPTree:
+def build_tree(docs: Ranked, attributes: int, free: int = 0) -> FPTree:
     """Build the tree of ranked documents; documents without pairs end at the root and have no partners."""
     parent, rank, pair, own, node_of = _grow(docs)
     number, size = _preorder(parent, np.argsort(rank, kind="stable"))
@@ -144,7 +146,7 @@ def build_tree(docs: Ranked, attributes: int) -> FPTree:
     first = np.zeros(len(own) + 1, np.int32)
     np.cumsum(own, out=first[1:])
     order = np.argsort(number[node_of], kind="stable").astype(np.int32)
-    return FPTree(rank, pair, end, group, below, first, order, slots, moved, attributes)
+    return FPTree(rank, pair, end, group, below, first, order, slots, moved, attributes, free)
 
 
 @kernel
@@ -201,7 +203,7 @@ def _descend(tree: FPTree, value: I32, mine: np.uint64, after: int, stack: I32, 
                 if hit < 0 and own >= 0 and tree.end[child] < following:
                     hit = _child(tree, node, own)
                 if hit >= 0 and tree.first[tree.end[hit]] > after + 1:
-                    stack[top] = -hit
+                    stack[top] = -hit if shared or tree.rank[hit] >= tree.free else hit
                     top += 1
                 child = following
     return found

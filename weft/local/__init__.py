@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from weft.local.api import Join, explain, join, self_join
+from weft.local.natural import NaturalJoin, natural_join
 
-__all__ = ["Join", "explain", "join", "self_join"]
+__all__ = ["Join", "NaturalJoin", "explain", "join", "natural_join", "self_join"]

@@ -64,7 +64,7 @@ def note_documents(
     return {
         "documents": int(mine.sum()),
         "sent": int(tasks_of(bits, plan.tasks)[:, mine].sum()),
-        "arrived": len(documents[0]) - 1,
+        "load": len(documents[0]) - 1,
         "sample": _written(_spread((offsets, attrs, pairs), np.arange(len(offsets) - 1))),
         "strange": _written(_spread((offsets, attrs, pairs), strangers)),
         "unseen": [list(item) for item in kept],
@@ -75,7 +75,7 @@ def noted_of(notes: Mapping[str, Any]) -> Noted:
     """Read notes back; a task that noted nothing counts for nothing."""
     nothing: list[list[int]] = [[], [], []]
     return Noted(
-        notes.get("documents", 0), notes.get("sent", 0), notes.get("arrived", 0), _read(notes.get("sample", nothing)),
+        notes.get("documents", 0), notes.get("sent", 0), notes.get("load", 0), _read(notes.get("sample", nothing)),
         _read(notes.get("strange", nothing)), {int(pair): int(count) for pair, count in notes.get("unseen", ())},
     )  # fmt: skip
 

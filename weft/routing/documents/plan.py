@@ -7,7 +7,7 @@ replicates less. Where they meet on several tasks, the least of the common ones 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from weft.kernels.doc_route import routed, routing_pairs
 from weft.routing.plan import Plan
 from weft.types import Words
 
-__all__ = ["DocumentPlan", "Quality", "quality_of", "tasks_of"]
+__all__ = ["DocumentPlan", "Quality", "gini", "quality_of", "tasks_of"]
 
 _WORD = 64
 
@@ -119,3 +119,16 @@ def quality_of(sent: np.ndarray[tuple[int, int], np.dtype[np.bool_]]) -> Quality
         return Quality(0.0, 0.0)
     per_task = counted.sum(axis=1)
     return Quality(float(per_task.sum() / counted.shape[1]), float(per_task.max() / counted.shape[1]))
+
+
+def gini(loads: Sequence[int]) -> float:
+    """Return the Gini coefficient of loads: 0 if all are equal, close to 1 if one task has everything (004-34).
+
+    >>> gini([5, 5, 5, 5]), gini([0, 0, 0, 8])
+    (0.0, 0.75)
+    """
+    values, n = np.sort(np.array(loads, np.float64)), len(loads)
+    total = float(values.sum())
+    if not total:
+        return 0.0
+    return float(2 * (values * np.arange(1, n + 1)).sum() / (n * total) - (n + 1) / n)

@@ -47,7 +47,9 @@ class Sample:
         """Return for each pair the documents that have it, ascending (avInD turned around, 004-05)."""
         codes, known = self.coded
         order = np.argsort(codes, kind="stable")
-        return np.split(self.rows[order], np.cumsum(np.bincount(codes, minlength=len(known)))[:-1]) if len(known) else []
+        return (
+            np.split(self.rows[order], np.cumsum(np.bincount(codes, minlength=len(known)))[:-1]) if len(known) else []
+        )
 
 
 def expansion_for(offsets: Words, attrs: Words, pairs: Words, tasks: int) -> tuple[int, ...]:

@@ -26,8 +26,6 @@ from weft.spec import JoinSpec
 
 __all__ = ["DOCUMENT_SCHEMES", "Association", "Disjoint", "DocumentScheme", "Everywhere", "SetCover", "document_scheme"]
 
-_ENOUGH = 16
-
 
 @dataclass(frozen=True)
 class DocumentScheme(Scheme):
@@ -36,7 +34,7 @@ class DocumentScheme(Scheme):
     `theta`: how much replication or maximal load may grow before new partitions are made. `delta`: how often an unseen pair
     must occur before it is given to a partition. `expand`: whether a disabling attribute is concatenated with others.
     `unseen`: documents with a pair that nobody owns go "everywhere" (the paper), or the pair belongs to the "owner" that
-    its hash names, which costs one copy instead of all.
+    its hash names, which costs one copy instead of all. `enough`: so many documents must be in the first sample.
     """
 
     name: ClassVar[str] = ""
@@ -45,6 +43,7 @@ class DocumentScheme(Scheme):
     delta: int = 3
     expand: bool = True
     unseen: Literal["everywhere", "owner"] = "everywhere"
+    enough: int = 16
 
     def initial(self, spec: JoinSpec | None, tasks: int) -> Plan:
         """Nobody owns anything yet."""
@@ -75,7 +74,7 @@ class DocumentScheme(Scheme):
             return plan, ""
         whole = joined(samples)
         if not plan.pairs:
-            if len(whole[0]) <= _ENOUGH:
+            if len(whole[0]) <= self.enough:
                 return plan, ""
             return self.create(samples, plan.tasks), f"first partitions, from {len(whole[0]) - 1} documents"
         now = Quality(sum(note.sent for note in noted) / documents, max(note.arrived for note in noted) / documents)
