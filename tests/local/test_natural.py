@@ -51,7 +51,8 @@ def joins(a: Doc, b: Doc) -> bool:
 
 def table(docs: list[Doc], times: list[int], base: int = 0) -> pa.Table:
     return pa.table({
-        "n": pa.array(range(base, base + len(docs)), pa.int64()), "document": pa.array([json.dumps(d) for d in docs], pa.string()),
+        "n": pa.array(range(base, base + len(docs)), pa.int64()),
+        "document": pa.array([json.dumps(doc) for doc in docs], pa.string()),
         "ts": pa.array(times, pa.int64()),
     })  # fmt: skip
 
@@ -151,10 +152,10 @@ def test_a_restart_goes_on_from_the_state_folder(tmp_path: Path) -> None:
             chunks += made.feed(table(docs[batch * 15 : batch * 15 + 15], [0] * 15, batch * 15))
     answer = {(i, j) for i, j in itertools.combinations(range(60), 2) if joins(docs[i], docs[j])}
     check(pa.concat_tables(chunks), answer, docs, docs)
+    other = NaturalJoin(
+        table([], []).schema, column="document", id="n", tasks=3, state=str(tmp_path), batch=4, nulls="value"
+    )
     with pytest.raises(weft.LateStateError):
-        other = NaturalJoin(
-            table([], []).schema, column="document", id="n", tasks=3, state=str(tmp_path), batch=4, nulls="value"
-        )
         list(other.feed(table(docs[:5], [0] * 5)))
 
 

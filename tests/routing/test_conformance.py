@@ -309,7 +309,7 @@ def test_another_scheme_replaces_the_plan_it_finds():
 
 def test_every_scheme_and_plan_has_its_name():
     assert sorted(SCHEMES) == ["broadcast", "hash", "matrix", "range", "split"]
-    assert sorted(PLANS) == ["broadcast", "hash", "matrix", "range", "split"]
+    assert sorted(PLANS) == ["broadcast", "documents", "hash", "matrix", "range", "split"]
     for name in SCHEMES:
         assert scheme_named(name).name == name
 

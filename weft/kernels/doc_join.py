@@ -1,4 +1,4 @@
-"""The two yardsticks of FPTreeJoin (004-32), and the check that they share: do two ranked documents join?"""
+"""The two yardsticks of FPTreeJoin (004-32), and the check that they share: whether two ranked documents join."""
 
 from __future__ import annotations
 

@@ -23,6 +23,7 @@ from weft.engine.natural import (
     result_schema,
 )
 from weft.errors import SpecError, UnknownColumn
+from weft.local.api import _check_count as check_count
 from weft.local.sources import check_window
 from weft.routing.documents import DocumentScheme, document_scheme, gini
 from weft.spec import Unbounded, Window, unbounded
@@ -40,14 +41,11 @@ class NaturalJoin:
     """
 
     def __init__(
-        self, left: pa.Schema, right: pa.Schema | None = None, *, column: str, id: str | None = None,
+        self, left: pa.Schema, right: pa.Schema | None = None, *, column: str, id: str | None = None,  # noqa: A002
         window: Window | None = None, scheme: str | DocumentScheme = "auto", tasks: int = 1, nulls: str = "absent",
         arrays: str = "whole", collect: bool = False, state: StateStore | str | None = None, batch: int = 0,
     ) -> None:  # fmt: skip
-        if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
-            raise SpecError.of(
-                f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one."
-            )
+        check_count("tasks", "join tasks", tasks)
         self.window = window if window is not None else unbounded()
         self.column, self.id, self.single, self.collect = column, id, right is None, collect
         self.reader = Reader(nulls, arrays)
@@ -143,7 +141,7 @@ class NaturalJoin:
 
 
 def natural_join(
-    left: pa.Table, right: pa.Table | None = None, *, column: str = "document", id: str | None = None,
+    left: pa.Table, right: pa.Table | None = None, *, column: str = "document", id: str | None = None,  # noqa: A002
     window: Window | None = None, scheme: str | DocumentScheme = "auto", tasks: int = 1, batch: int | None = None,
     nulls: str = "absent", arrays: str = "whole",
 ) -> pa.Table:  # fmt: skip
@@ -175,8 +173,8 @@ def natural_join(
             raise SpecError.of(
                 f"The {side} side is a {type(table).__name__}.", "natural_join takes pyarrow Tables.", "make it one."
             )
-    if batch is not None and (isinstance(batch, bool) or not isinstance(batch, int) or batch < 1):
-        raise SpecError.of(f"batch={batch!r}.", "It is the number of rows per batch, at least 1.", "leave it out.")
+    if batch is not None:
+        check_count("batch", "rows per side and batch", batch)
     made = NaturalJoin(
         left.schema, None if right is None else right.schema, column=column, id=id, window=window, scheme=scheme,
         tasks=tasks, nulls=nulls, arrays=arrays,

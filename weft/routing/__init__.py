@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.routing.broadcast import BroadcastPlan
+from weft.routing.documents.plan import DocumentPlan
 from weft.routing.hash import HashPlan
 from weft.routing.loop import next_plan
 from weft.routing.matrix import MatrixPlan, best_shape
@@ -13,7 +14,7 @@ from weft.routing.schemes import SCHEMES, Broadcast, Hash, Matrix, Range, Split,
 from weft.routing.split import SplitPlan
 
 __all__ = [
-    "PLANS", "SCHEMES", "Broadcast", "BroadcastPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Notes", "Plan", "Range",
-    "RangePlan", "Scheme", "Split", "SplitPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json",
-    "scheme_named",
+    "PLANS", "SCHEMES", "Broadcast", "BroadcastPlan", "DocumentPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan",
+    "Notes", "Plan", "Range", "RangePlan", "Scheme", "Split", "SplitPlan", "TaskStats", "TaskView", "best_shape",
+    "next_plan", "plan_from_json", "scheme_named",
 ]  # fmt: skip

@@ -23,7 +23,7 @@ WORDS = (
 
 
 def _b32(number: int) -> str:
-    return base64.b32encode(bin(number)[2:].encode()).decode()
+    return base64.b32encode(f"{number:b}".encode()).decode()
 
 
 def nobench_object(s: int, n: int, draw: random.Random) -> dict[str, Any]:

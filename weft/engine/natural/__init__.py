@@ -8,6 +8,6 @@ from weft.engine.natural.trees import Forest, tree_of
 from weft.engine.natural.worker import INDEX, NaturalWorker, migrate_documents
 
 __all__ = [
-    "INDEX", "DocumentRouter", "Forest", "NaturalWorker", "document_inputs", "document_payload", "migrate_documents", "natural_spec",
-    "natural_step", "result_schema", "tree_of",
+    "INDEX", "DocumentRouter", "Forest", "NaturalWorker", "document_inputs", "document_payload", "migrate_documents",
+    "natural_spec", "natural_step", "result_schema", "tree_of",
 ]  # fmt: skip

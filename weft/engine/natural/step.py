@@ -67,7 +67,7 @@ def natural_step(
     bits = np.concatenate([blocks[side].words[-plan.width :] for side in SIDES], axis=1)
     u = np.concatenate([blocks[side].u for side in SIDES])
     notes = note_documents(plan, task, joined(whole), bits, u, before)
-    stats = TaskStats(arrived, after.rows, late, {side: () for side in SIDES}, notes)
+    stats = TaskStats(arrived, after.rows, late, dict.fromkeys(SIDES, ()), notes)
 
     def pairs() -> Iterator[pa.Table]:
         finder = _Finder(spec, plan, task, forest)
@@ -113,8 +113,7 @@ class _Finder:
         tree, probes = self.forest.tree(self.spec, other, run), Coded.of_table(block.payload)
         for which, stored in tree.candidates(probes, buckets_of(self.spec, side, block.words)):
             keep = self._near(block.words[:, which], run.words[:, stored], stored_is_left)
-            which, stored = which[keep], stored[keep]
-            new, held = (probes, block.payload, which), (tree.coded, run.payload, stored)
+            new, held = (probes, block.payload, which[keep]), (tree.coded, run.payload, stored[keep])
             yield from _result(held, new) if stored_is_left else _result(new, held)
 
     def within(self, run: Run) -> Iterator[pa.Table]:

@@ -19,7 +19,8 @@ from weft.routing.documents.schemes import (
 )
 
 __all__ = [
-    "DOCUMENT_SCHEMES", "Association", "Disjoint", "DocumentPlan", "DocumentScheme", "Everywhere", "Quality", "Sample", "SetCover",
-    "association_groups", "disjoint_groups", "document_scheme", "equivalence_groups", "expansion_for", "filled", "gini", "merged_groups",
-    "note_documents", "noted_of", "quality_of", "set_cover", "tasks_of", "worse",
+    "DOCUMENT_SCHEMES", "Association", "Disjoint", "DocumentPlan", "DocumentScheme", "Everywhere", "Quality",
+    "Sample", "SetCover", "association_groups", "disjoint_groups", "document_scheme", "equivalence_groups",
+    "expansion_for", "filled", "gini", "merged_groups", "note_documents", "noted_of", "quality_of", "set_cover",
+    "tasks_of", "worse",
 ]  # fmt: skip

@@ -25,8 +25,11 @@ Documents = tuple[Words, Words, Words]
 
 @dataclass(frozen=True)
 class Noted:
-    """One task's notes: documents that it notes, tasks they went to, documents that came; a sample, the strangers among
-    them, and how often each unowned pair occurred."""
+    """One task's notes.
+
+    The documents that it notes, the tasks they went to, the documents that came; a sample, the strangers among them, and how
+    often each unowned pair occurred.
+    """
 
     documents: int
     sent: int

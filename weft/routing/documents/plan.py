@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -78,7 +78,7 @@ class DocumentPlan(Plan):
         return routed(made, words, lacking, *self._arrays, self.tasks, self.spread)
 
     def adapt(self, tasks: int) -> Plan:
-        """Return the plan for another number of tasks: pairs keep their tasks modulo the number, or start anew if there are more."""
+        """Return the plan for another number of tasks: fewer take over each other's pairs, more start anew."""
         if tasks > self.tasks:
             return DocumentPlan(tasks, spread=self.spread)
         table = {
@@ -92,11 +92,6 @@ class DocumentPlan(Plan):
 
     def lookups(self) -> tuple[float, float]:
         return (self.replication or self.tasks,) * 2
-
-    @classmethod
-    def of_json(cls, data: dict[str, Any]) -> DocumentPlan:
-        fields = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
-        return cls(**fields)
 
 
 def _bits(masks: list[int] | tuple[int, ...], width: int) -> Words:
