@@ -6,5 +6,5 @@ from weft.bench.paper.figure import Figure, publish
 
 __all__ = ["SYSTEMS", "Figure", "publish"]
 
-SYSTEMS: dict[str, str] = {}
+SYSTEMS: dict[str, str] = {"json": "weft.bench.paper.json"}
 """Systems by name; each is a module with `FIGURES: dict[str, Callable[[float], Figure]]`, called with a scale (1 = minutes)."""

@@ -58,7 +58,9 @@ class DocumentRouter(Router):
         role[sent.argmax(axis=0), np.arange(len(block))] |= HOME
         for task in range(self.plan.tasks):
             rows = np.flatnonzero(role[task])
-            if len(rows):
+            if len(rows) == len(block):
+                yield Delivery(task, self.side, block, role[task])
+            elif len(rows):
                 yield Delivery(task, self.side, block.take(rows), role[task][rows])
 
 

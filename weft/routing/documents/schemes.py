@@ -35,6 +35,8 @@ class DocumentScheme(Scheme):
     must occur before it is given to a partition. `expand`: whether a disabling attribute is concatenated with others.
     `unseen`: documents with a pair that nobody owns go "everywhere" (the paper), or the pair belongs to the "owner" that
     its hash names, which costs one copy instead of all. `enough`: so many documents must be in the first sample.
+    `worth`: an update moves what is held, so pairs that keep coming must make this share of a batch's documents before it is
+    done (the paper updates at once: its trees live for one window, and nothing moves).
     """
 
     name: ClassVar[str] = ""
@@ -44,6 +46,7 @@ class DocumentScheme(Scheme):
     expand: bool = True
     unseen: Literal["everywhere", "owner"] = "everywhere"
     enough: int = 16
+    worth: float = 0.01
 
     def initial(self, spec: JoinSpec | None, tasks: int) -> Plan:
         """Nobody owns anything yet."""
@@ -81,7 +84,7 @@ class DocumentScheme(Scheme):
         if worse(now, plan, self.theta):
             fresh = self.create(samples, plan.tasks)
             held = plan.quality(*whole)
-            if (fresh.replication, fresh.load) < (held.replication, held.load):
+            if _better(Quality(fresh.replication, fresh.load), held):
                 return fresh, f"replication {now.replication:.2f}, largest load {now.load:.0%}: new partitions"
         return self.update(plan, noted)
 
@@ -91,7 +94,8 @@ class DocumentScheme(Scheme):
         for note in noted:
             counts.update(note.unseen)
         often = {pair for pair, count in counts.items() if count >= self.delta}
-        if not often:
+        documents = sum(note.documents for note in noted)
+        if plan.spread or sum(counts[pair] for pair in often) <= self.worth * documents:
             return plan, ""
         table, load = plan.table(), [note.arrived for note in noted] + [0] * plan.tasks
         added = 0
@@ -113,6 +117,13 @@ class DocumentScheme(Scheme):
             return plan, ""
         made = DocumentPlan.over(plan.tasks, table, plan.expansion, plan.spread)
         return replace(made, replication=plan.replication, load=plan.load), f"{added} pairs came {self.delta} times"
+
+
+def _better(fresh: Quality, held: Quality) -> bool:
+    """Tell whether new partitions are worth moving what is held: one measure a tenth better, the other not a tenth worse."""
+    return (fresh.load < 0.9 * held.load and fresh.replication <= 1.1 * held.replication) or (
+        fresh.replication < 0.9 * held.replication and fresh.load <= 1.1 * held.load
+    )
 
 
 def worse(now: Quality, plan: DocumentPlan, theta: float) -> bool:
