@@ -12,21 +12,25 @@ from typing import TYPE_CHECKING, Any
 
 from weft.errors import JobError, LateStateError, SpecError, StateError, UnknownColumn, UnknownName, WeftError
 from weft.routing import Broadcast, Hash, Matrix, Range, Split
+from weft.routing.documents import Association, Disjoint, Everywhere, SetCover
 from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
     from weft import local
     from weft.spark import explain, join, self_join, session
+    from weft.spark.natural import natural_join
 
 __all__ = [
-    "Broadcast", "Hash", "JobError", "LateStateError", "Matrix", "Range", "SpecError", "Split", "StateError",
-    "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local", "self_join", "session", "tumbling",
-    "tumbling_rows", "unbounded", "within",
+    "Association", "Broadcast", "Disjoint", "Everywhere", "Hash", "JobError", "LateStateError", "Matrix", "Range",
+    "SetCover", "SpecError", "Split", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join",
+    "last", "local", "natural_join", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
-_LAZY = dict.fromkeys(("explain", "join", "self_join", "session"), "weft.spark")
+_LAZY = dict.fromkeys(("explain", "join", "self_join", "session"), "weft.spark") | {
+    "natural_join": "weft.spark.natural"
+}
 
 
 def __getattr__(name: str) -> Any:

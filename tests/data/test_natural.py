@@ -72,4 +72,3 @@ def test_query_c(data_dir: Path) -> None:
     assert [len(side) for side in sides] == [2_373, 2_627]
     left, right = (projected(side, "Hostname") for side in sides)
     assert count(left, right, tasks=3, batch=900)[0] == 53_259
-

@@ -18,7 +18,11 @@ __all__ = ["FIGURES"]
 _M, _W, _DEFAULT_M, _DEFAULT_W, _THETA = (5, 8, 10, 20), (3, 6, 9), 8, 6, 0.2
 
 _MEASURES: dict[int, tuple[str, str, str]] = {
-    6: ("replication", "Replication", "DS replicates least, AG follows closely and scales with m, SC is near the worst case."),
+    6: (
+        "replication",
+        "Replication",
+        "DS replicates least, AG follows closely and scales with m, SC is near the worst case.",
+    ),
     7: ("gini", "Load balance (Gini)", "AG and SC are balanced, DS is worst."),
     8: ("max_load", "Maximal processing load", "SC sends nearly everything to one machine; AG's load falls with m."),
 }
@@ -46,13 +50,18 @@ def _judged(number: int, rows: tuple[tuple[float, ...], ...], over: str) -> tupl
             "AG below the worst case": all(a < 0.95 * w for a, w in zip(ag, worst, strict=True)),
         }
     elif number == 7:
-        parts = {"DS worst": all(d >= max(a, s) for a, s, d in zip(ag, sc, ds, strict=True)), "SC balanced": max(sc) < 0.2}
+        parts = {
+            "DS worst": all(d >= max(a, s) for a, s, d in zip(ag, sc, ds, strict=True)),
+            "SC balanced": max(sc) < 0.2,
+        }
     else:
         parts = {"SC over 0.8": min(sc) > 0.8, "AG below SC": all(a < s for a, s in zip(ag, sc, strict=True))}
         if over == "m":
             parts["AG falls with m"] = ag[-1] < ag[0]
     failed = [name for name, good in parts.items() if not good]
-    return not failed, "All parts hold: " + ", ".join(parts) + "." if not failed else "Does not hold: " + ", ".join(failed) + "."
+    return not failed, "All parts hold: " + ", ".join(parts) + "." if not failed else "Does not hold: " + ", ".join(
+        failed
+    ) + "."
 
 
 def _figure(name: str, number: int, data: str, over: str, scale: float) -> Figure:
@@ -72,9 +81,19 @@ def _repartitions(name: str, data: str, scale: float) -> Figure:
         for theta in (0.2, 0.6)
     )
     fewer, never = rows[1][1] <= rows[0][1], rows[0][2] == rows[1][2] == 0
-    claim = "SC never repartitions; AG repartitions in half of the windows on NoBench, less with a larger theta on rwData."
+    claim = (
+        "SC never repartitions; AG repartitions in half of the windows on NoBench, less with a larger theta on rwData."
+    )
     half = data != "nbData" or all(0.3 <= row[1] <= 0.5 for row in rows)
-    words = [w for w, good in (("AG does not fall with theta", fewer), ("SC repartitions", never), ("AG on NoBench is not near half", half)) if not good]
+    words = [
+        w
+        for w, good in (
+            ("AG does not fall with theta", fewer),
+            ("SC repartitions", never),
+            ("AG on NoBench is not near half", half),
+        )
+        if not good
+    ]
     return Figure(
         name, f"Repartitions, {data}", claim, ("theta", "AG", "SC", "DS"), rows, fewer and never and half,
         "As claimed." if not words else "; ".join(words) + ".", ("004-26", "004-41", "004-42"), y="share of windows",
@@ -85,8 +104,12 @@ def _ideal(name: str, number: int, scale: float) -> Figure:
     figure = _figure(name, number, "ideal", "m", scale)
     if number != 6:
         return figure
-    stable = all(row[1] <= rows[1] for row, rows in zip(figure.rows, _rows("rwData", "m", "replication", scale), strict=True))
-    verdict = figure.verdict + (" AG replicates less than on the changing log." if stable else " AG does not replicate less.")
+    stable = all(
+        row[1] <= rows[1] for row, rows in zip(figure.rows, _rows("rwData", "m", "replication", scale), strict=True)
+    )
+    verdict = figure.verdict + (
+        " AG replicates less than on the changing log." if stable else " AG does not replicate less."
+    )
     return Figure(
         name, figure.title, "With few unseen pairs AG replicates less than in Fig. 6.", figure.columns, figure.rows, stable,
         verdict, ("004-40", "004-41"), y=figure.y,
@@ -97,7 +120,12 @@ FIGURES: dict[str, Callable[[float], Figure]] = {
     **{
         f"{number}{letter}": partial(_figure, f"{number}{letter}", number, data, over)
         for number in _MEASURES
-        for letter, data, over in (("a", "rwData", "m"), ("b", "rwData", "w"), ("c", "nbData", "m"), ("d", "nbData", "w"))
+        for letter, data, over in (
+            ("a", "rwData", "m"),
+            ("b", "rwData", "w"),
+            ("c", "nbData", "m"),
+            ("d", "nbData", "w"),
+        )
     },
     "9a": partial(_repartitions, "9a", "rwData"),
     "9b": partial(_repartitions, "9b", "nbData"),
@@ -107,4 +135,3 @@ FIGURES: dict[str, Callable[[float], Figure]] = {
     "11c": partial(competitors, "11c", "rwData"),
     "11d": partial(competitors, "11d", "nbData"),
 }
-

@@ -16,7 +16,9 @@ from weft.kernels.fptree import build_tree, count_partners
 
 __all__ = ["competitors", "tree_join"]
 
-_SHARE = 20  # nested loop and hash join run the first 1/20 of the outer documents when there are many; the rest is computed
+_SHARE = (
+    20  # nested loop and hash join run the first 1/20 of the outer documents when there are many; the rest is computed
+)
 _MANY = 20_000
 
 

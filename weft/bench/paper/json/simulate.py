@@ -1,7 +1,7 @@
 """The paper's topology, window by window: creators, merger, assigners; the joiners only count what reaches them.
 
 Window 0 makes the first partitions. Every later window is assigned by them in quarters; behind each quarter pairs that came
-delta times are added (004-24). At a window's end the assigners compare its averages with what the merger published; if one grew by
+delta times are added (004-24). At a window's end the assigners compare its averages with what the merger published; if one grew
 more than theta, the next window's documents go to the creators and the window after it runs with new partitions (004-26).
 """
 
@@ -16,7 +16,16 @@ import pyarrow as pa
 
 from weft.bench.workloads import ideal_windows, log_windows, nobench
 from weft.documents import Coded, Reader
-from weft.routing.documents import DOCUMENT_SCHEMES, DocumentPlan, Quality, gini, note_documents, noted_of, tasks_of, worse
+from weft.routing.documents import (
+    DOCUMENT_SCHEMES,
+    DocumentPlan,
+    Quality,
+    gini,
+    note_documents,
+    noted_of,
+    tasks_of,
+    worse,
+)
 
 __all__ = ["SHORT", "Run", "run"]
 
@@ -56,7 +65,14 @@ def run(data: str, approach: str, m: int, minutes: int, theta: float, scale: flo
     scheme = DOCUMENT_SCHEMES[SHORT[approach]](theta=theta, delta=3, expand=expand, worth=0.0)
     windows = _windows(data, minutes, scale)
     plan = scheme.create(_samples(windows[0]), m)
-    loads, replications, maxima, ginis, repartitions, pending = [], list[float](), list[float](), list[float](), 0, False
+    loads, replications, maxima, ginis, repartitions, pending = (
+        [],
+        list[float](),
+        list[float](),
+        list[float](),
+        0,
+        False,
+    )
     for window in windows[1:]:
         notes: list[dict[str, object]] = [{} for _ in range(m)]
         counts, sent = np.zeros(m, np.int64), 0
