@@ -1,8 +1,8 @@
 """The paper's topology, window by window: creators, merger, assigners; the joiners only count what reaches them.
 
 Window 0 makes the first partitions. Every later window is assigned by them in quarters; behind each quarter pairs that came
-delta times are added (004-24). At a window's end the assigners compare its averages with what the merger published; if one grew
-more than theta, the next window's documents go to the creators and the window after it runs with new partitions (004-26).
+delta times are added (004-24). At a window's end the assigners compare its averages with what the merger published; if one
+grew by more than theta, the next window's documents go to the creators and the window after it runs with new partitions (004-26).
 """
 
 from __future__ import annotations
