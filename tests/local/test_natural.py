@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import weft
+from weft.documents import Read, Reader
 from weft.errors import SpecError, UnknownColumn
 from weft.local import NaturalJoin, natural_join
 from weft.routing.documents import Association, Disjoint, DocumentScheme, Everywhere, SetCover
@@ -119,6 +121,28 @@ def _two(window: str, i: int, j: int, times: list[int], batch: int, rows: int) -
         return near(window, (i, times[i]), (j, times[9 + j]))
     i_opp, j_opp = min((i // batch + 1) * batch, rows), j // batch * batch  # right before left within a batch
     return i_opp - 2 <= j < i_opp or j_opp - 2 <= i < j_opp
+
+
+class Careless(Reader):
+    """A reader whose pair words have few bits left, so that different values collide all the time."""
+
+    def read(self, column: Any) -> Read:
+        done = super().read(column)
+        coded = replace(done.coded, pairs=done.coded.attrs * 2 + (done.coded.pairs & 1))
+        return replace(done, coded=coded)
+
+
+@given(docs_of, st.integers(1, 3), st.integers(1, 9))
+@settings(max_examples=60)
+def test_colliding_words_never_reach_the_result(docs: list[Doc], tasks: int, batch: int) -> None:
+    stream = table(docs, [0] * len(docs))
+    made = NaturalJoin(stream.schema, column="document", id="n", tasks=tasks, scheme=EAGER[0])
+    made.reader = Careless()
+    chunks = [made.schema.empty_table()]
+    for start in range(0, len(docs), batch):
+        chunks += made.feed(stream.slice(start, batch))
+    answer = {(i, j) for i, j in itertools.combinations(range(len(docs)), 2) if joins(docs[i], docs[j])}
+    check(pa.concat_tables(chunks), answer, docs, docs)
 
 
 def test_partitions_change_and_every_pair_still_comes_once() -> None:

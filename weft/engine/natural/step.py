@@ -16,7 +16,7 @@ import pyarrow as pa
 from weft.documents import Coded
 from weft.engine.clock import advance, expired_before, watermark
 from weft.engine.natural.route import reported_here
-from weft.engine.natural.trees import Forest, buckets_of, chained, run_of
+from weft.engine.natural.trees import CHUNK, Forest, buckets_of, chained, run_of
 from weft.engine.route import HOME, PROBE
 from weft.engine.step import Arrivals
 from weft.engine.unordered import terms_hold
@@ -146,22 +146,21 @@ Documents = tuple[Coded, pa.Table, Rows]
 
 
 def _result(left: Documents, right: Documents) -> Iterator[pa.Table]:
-    """Unite the pairs, drop those whose words lied, and yield the result."""
+    """Unite the pairs, drop those whose words lied, and yield the result; a document with very many partners in pieces."""
     (x, x_table, xs), (y, y_table, ys) = left, right
-    if not len(xs):
-        return
-    made = compose(x.offsets, x.attrs, x.ends, x.text, y.offsets, y.attrs, y.ends, y.text, xs, ys)
-    if not len(made.kept):
-        return
-    names = _strings(made.name_ends, made.names)
-    shared = pa.ListArray.from_arrays(pa.array(made.offsets.astype(np.int32)), _unescaped(names, made.names))
-    merged = _strings(made.text_ends, made.text)
-    ids = [
-        table.column("id").take(pa.array(rows[made.kept])).combine_chunks()
-        for table, rows in ((x_table, xs), (y_table, ys))
-    ]
-    schema = result_schema(ids[0].type, ids[1].type)
-    yield pa.table([*ids, shared, merged], schema=schema)
+    for start in range(0, len(xs), CHUNK):
+        one, two = xs[start : start + CHUNK], ys[start : start + CHUNK]
+        made = compose(x.offsets, x.attrs, x.ends, x.text, y.offsets, y.attrs, y.ends, y.text, one, two)
+        if not len(made.kept):
+            continue
+        names = _strings(made.name_ends, made.names)
+        shared = pa.ListArray.from_arrays(pa.array(made.offsets.astype(np.int32)), _unescaped(names, made.names))
+        merged = _strings(made.text_ends, made.text)
+        ids = [
+            table.column("id").take(pa.array(rows[made.kept])).combine_chunks()
+            for table, rows in ((x_table, one), (y_table, two))
+        ]
+        yield pa.table([*ids, shared, merged], schema=result_schema(ids[0].type, ids[1].type))
 
 
 def _strings(ends: Words, text: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> pa.Array:
