@@ -86,7 +86,8 @@ def competitors(name: str, data: str, scale: float) -> Figure:
     return Figure(
         name, f"Competitors, {data}", "FPJ is faster by orders of magnitude than NLJ and HBJ.",
         ("documents", "FPJ [s]", "HBJ [s]", "NLJ [s]"), tuple(rows), nested >= 50 and hashed >= 5,
-        f"At {last[0]:,} documents {nested:.0f} x the nested loop and {hashed:.0f} x the hash-based join; here {order} (in the paper {wanted}). "
+        f"At {last[0]:,} documents {nested:.0f} x the nested loop and {hashed:.0f} x the hash-based join; here {order} "
+        f"(in the paper {wanted}). "
         f"Above {_MANY:,} documents these two run 1/{_SHARE} of the outer documents and are scaled by comparisons.",
         ("004-32", "004-41", "004-43"), y="seconds", log_y=True,
     )  # fmt: skip
