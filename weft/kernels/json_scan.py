@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import kernel
+from weft.kernels.json_array import array_text
 from weft.kernels.json_text import (
     DEEP,
     EMPTY,
@@ -21,7 +22,6 @@ from weft.kernels.json_text import (
     OK,
     ROOM,
     SYNTAX,
-    array_text,
     scalar_text,
     skip_blanks,
     string_text,
