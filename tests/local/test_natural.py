@@ -24,6 +24,7 @@ Pair = tuple[int, int]
 
 EAGER: list[DocumentScheme] = [
     Association(theta=0.0, delta=1, enough=1), Association(theta=0.0, delta=2, enough=1, absorb="implied", unseen="owner"),
+    Association(theta=0.0, delta=1, enough=1, alone=True),
     Disjoint(theta=0.0, delta=1, enough=1), SetCover(theta=0.0, delta=1, enough=1), Everywhere(),
 ]  # fmt: skip
 WINDOWS: dict[str, Any] = {

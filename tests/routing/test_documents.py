@@ -37,7 +37,10 @@ from weft.routing.scheme import TaskStats
 
 Doc = dict[str, Any]
 docs_of = st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 2), max_size=4), max_size=10)
-SCHEMES = [Association(), Association(absorb="implied"), Disjoint(), SetCover(), Everywhere()]
+SCHEMES = [
+    Association(), Association(absorb="implied"), Association(alone=True), Disjoint(), SetCover(), SetCover(alone=True),
+    Everywhere(),
+]  # fmt: skip
 
 
 def coded(docs: list[Doc]) -> Coded:
@@ -67,7 +70,7 @@ def test_documents_with_a_common_pair_meet(
     made = coded(seen)
     plan = scheme.create([parts(made.take(np.arange(n, len(seen), 2))) for n in (0, 1)], tasks)
     if owner:
-        plan = DocumentPlan.over(tasks, plan.table(), plan.expansion, spread=True)
+        plan = DocumentPlan.over(tasks, plan.table(), plan.expansion, spread=True, alone=plan.alone)
     plan = plan_from_json(json.loads(json.dumps(plan.to_json())))  # type: ignore[assignment]
     for used in (plan, plan.adapt(max(1, tasks // 2)), plan.adapt(tasks + 1)):
         assert isinstance(used, DocumentPlan)
@@ -188,6 +191,15 @@ def test_a_boolean_in_all_documents_is_expanded() -> None:
     assert tasks_of(plan.route(*parts(lacking))[0], 6).all()  # p_na * m copies
 
 
+def test_an_attribute_of_all_documents_can_route_alone() -> None:
+    docs: list[Doc] = [{"user": n % 9, "ok": n % 2 == 0, "file": n % 7} for n in range(90)]
+    made, tasks = parts(coded(docs)), 4
+    alone, paper = Association(alone=True).create([made], tasks), Association().create([made], tasks)
+    assert alone.replication == 1.0 < paper.replication
+    lacking = parts(coded([{"file": 3}, {"ok": True}]))
+    assert tasks_of(alone.route(*lacking)[0], tasks).all()
+
+
 def noted(
     scheme: DocumentScheme, plan: DocumentPlan, docs: list[Doc], before: list[dict[str, Any]]
 ) -> list[dict[str, Any]]:
@@ -237,6 +249,6 @@ def test_partitions_are_made_updated_and_made_anew() -> None:
 
 def test_schemes_by_name() -> None:
     assert sorted(DOCUMENT_SCHEMES) == ["association", "disjoint", "everywhere", "set-cover"]
-    assert document_scheme("auto") == Association() and document_scheme("set-cover") == SetCover()
+    assert document_scheme("auto") == Association(unseen="owner") and document_scheme("set-cover") == SetCover()
     with pytest.raises(Exception, match="everywhere"):
         document_scheme("nonsense")

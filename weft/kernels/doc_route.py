@@ -1,7 +1,8 @@
 """Which tasks a document goes to: the tasks of its pairs, or all of them if it has a pair that nobody owns.
 
 An expanded attribute (004-28) replaces the pairs of several attributes by one synthetic pair; a document that lacks one of
-these attributes goes everywhere. Both originals leave the routing, not the join (004-29).
+these attributes goes everywhere. Both originals leave the routing, not the join (004-29). Documents that have all of these
+attributes and join agree on them, so the synthetic pair could route them `alone`.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ def _mixed(state: np.uint64, word: int) -> np.uint64:
 
 @kernel
 def routing_pairs(
-    offsets: Words, attrs: Words, pairs: Words, expansion: Words
+    offsets: Words, attrs: Words, pairs: Words, expansion: Words, alone: bool
 ) -> tuple[Words, Words, NDArray[np.bool_]]:  # fmt: skip
     """Return the pairs that route each document, in CSR form, and which documents lack an expanded attribute."""
     n = len(offsets) - 1
@@ -44,7 +45,7 @@ def routing_pairs(
             out[count] = np.int64(state)
             count += 1
         for i in range(a, b):
-            used = False
+            used = whole and alone and found > 0
             if whole:
                 for e in range(len(expansion)):
                     used |= attrs[i] == expansion[e]

@@ -157,7 +157,7 @@ def natural_join(
     window
         `weft.tumbling`, `weft.tumbling_rows`, `weft.within`, `weft.last`, or all of it by default.
     scheme, tasks
-        "association" (also "auto"), "disjoint", "set-cover", "everywhere", or a configured one; how many tasks join.
+        "auto", "association", "disjoint", "set-cover", "everywhere", or a configured one; how many tasks join.
     batch
         Rows that arrive at a time; all at once by default.
     nulls, arrays

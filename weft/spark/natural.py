@@ -59,7 +59,7 @@ def natural_join(
     window, tasks, state, name
         As in `weft.join`.
     scheme
-        "association" (also "auto"), "disjoint", "set-cover", "everywhere", or a configured one.
+        "auto", "association", "disjoint", "set-cover", "everywhere", or a configured one.
     nulls, arrays
         null is "absent" or a "value"; arrays compare as "whole" values or as "sets".
 

@@ -55,7 +55,7 @@ def note_documents(
         return {"documents": count, "sent": count, "load": count}
     mine = noting(plan, task, bits, u)
     offsets, attrs, pairs = _taken(documents, np.flatnonzero(mine))
-    made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(plan.expansion, np.int64))
+    made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(plan.expansion, np.int64), plan.alone)
     del lacking
     owned = np.isin(words, np.array(plan.pairs, np.int64))
     known = set(plan.pairs)

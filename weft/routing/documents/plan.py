@@ -44,14 +44,16 @@ class DocumentPlan(Plan):
     load: float = 0.0
     spread: bool = False
     """A pair that nobody owns belongs to the task that its hash names, instead of to all."""
+    alone: bool = False
+    """A document that has all expanded attributes is routed by their concatenation alone."""
 
     @classmethod
     def over(
-        cls, tasks: int, table: Mapping[int, int], expansion: tuple[int, ...] = (), spread: bool = False
-    ) -> DocumentPlan:
+        cls, tasks: int, table: Mapping[int, int], expansion: tuple[int, ...] = (), spread: bool = False, alone: bool = False
+    ) -> DocumentPlan:  # fmt: skip
         """Return the plan of a table from pairs to task bits."""
         pairs = tuple(sorted(table))
-        return cls(tasks, pairs, tuple(table[pair] for pair in pairs), expansion, spread=spread)
+        return cls(tasks, pairs, tuple(table[pair] for pair in pairs), expansion, spread=spread, alone=alone)
 
     def table(self) -> dict[int, int]:
         """Return the tasks of each pair as bits."""
@@ -74,7 +76,7 @@ class DocumentPlan(Plan):
 
     def route(self, offsets: Words, attrs: Words, pairs: Words) -> tuple[Words, Words]:
         """Return each document's tasks as bits, `[width, documents]`, and how many of its pairs nobody owns."""
-        made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(self.expansion, np.int64))
+        made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(self.expansion, np.int64), self.alone)
         return routed(made, words, lacking, *self._arrays, self.tasks, self.spread)
 
     def adapt(self, tasks: int) -> Plan:
@@ -85,7 +87,7 @@ class DocumentPlan(Plan):
             pair: sum({1 << task % tasks for task in range(self.tasks) if mask >> task & 1})
             for pair, mask in zip(self.pairs, self.masks, strict=True)
         }
-        return DocumentPlan.over(tasks, table, self.expansion, self.spread)
+        return DocumentPlan.over(tasks, table, self.expansion, self.spread, self.alone)
 
     def copies(self) -> tuple[float, float]:
         return (self.replication or self.tasks,) * 2

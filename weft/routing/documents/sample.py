@@ -24,9 +24,11 @@ class Sample:
     lacking: np.ndarray[tuple[int], np.dtype[np.bool_]]
 
     @classmethod
-    def of(cls, offsets: Words, attrs: Words, pairs: Words, expansion: Sequence[int] = ()) -> Sample:
+    def of(
+        cls, offsets: Words, attrs: Words, pairs: Words, expansion: Sequence[int] = (), alone: bool = False
+    ) -> Sample:
         """Return the documents as they are routed under an expansion."""
-        return cls(*routing_pairs(offsets, attrs, pairs, np.array(expansion, np.int64)))
+        return cls(*routing_pairs(offsets, attrs, pairs, np.array(expansion, np.int64), alone))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -52,12 +54,13 @@ class Sample:
         )
 
 
-def expansion_for(offsets: Words, attrs: Words, pairs: Words, tasks: int) -> tuple[int, ...]:
+def expansion_for(offsets: Words, attrs: Words, pairs: Words, tasks: int, alone: bool = False) -> tuple[int, ...]:
     """Return the attributes to concatenate, () if there is no disabling attribute (004-28, 004-29).
 
     The disabling attribute is in all documents and has fewer distinct values than there are tasks (of several, the one of
     fewest); combining attributes follow, those of most documents first, then of fewest values, until the concatenation has
-    enough distinct values. Distinct *concatenated* values are counted, not the sum of the parts.
+    enough distinct values. Distinct *concatenated* values are counted, not the sum of the parts. If the expansion is to route
+    `alone`, an attribute of all documents with enough values is one by itself.
     """
     documents = len(offsets) - 1
     codes, words = codes_of(attrs)
@@ -67,6 +70,8 @@ def expansion_for(offsets: Words, attrs: Words, pairs: Words, tasks: int) -> tup
     attr_of = np.zeros(len(known), np.int64)
     attr_of[values] = codes
     frequency, variety = np.bincount(codes, minlength=len(words)), np.bincount(attr_of, minlength=len(words))
+    if alone and ((frequency == documents) & (variety >= tasks)).any():
+        return (int(words[np.lexsort((words, -variety, frequency != documents))[0]]),)
     disabling = np.flatnonzero((frequency == documents) & (variety < tasks))
     if not len(disabling):
         return ()

@@ -36,7 +36,9 @@ class DocumentScheme(Scheme):
     `unseen`: documents with a pair that nobody owns go "everywhere" (the paper), or the pair belongs to the "owner" that
     its hash names, which costs one copy instead of all. `enough`: so many documents must be in the first sample.
     `worth`: an update moves what is held, so pairs that keep coming must make this share of a batch's documents before it is
-    done (the paper updates at once: its trees live for one window, and nothing moves).
+    done (the paper updates at once: its trees live for one window, and nothing moves). `alone`: documents that have all expanded
+    attributes are routed by these alone. Documents that join agree on them, so nothing is lost, and a document goes to one
+    task; those that lack one go everywhere. Better than the paper wherever nearly all documents have some attribute.
     """
 
     name: ClassVar[str] = ""
@@ -47,6 +49,7 @@ class DocumentScheme(Scheme):
     unseen: Literal["everywhere", "owner"] = "everywhere"
     enough: int = 16
     worth: float = 0.01
+    alone: bool = False
 
     def initial(self, spec: JoinSpec | None, tasks: int) -> Plan:
         """Nobody owns anything yet."""
@@ -60,9 +63,9 @@ class DocumentScheme(Scheme):
     def create(self, samples: Sequence[tuple[Any, Any, Any]], tasks: int) -> DocumentPlan:
         """Make partitions from (offsets, attrs, pairs) of each creator's documents, with their published quality."""
         whole = joined(samples)
-        expansion = expansion_for(*whole, tasks) if self.expand else ()
-        table = self.table([Sample.of(*sample, expansion) for sample in samples], tasks)
-        plan = DocumentPlan.over(tasks, table, expansion, self.unseen == "owner")
+        expansion = expansion_for(*whole, tasks, self.alone) if self.expand else ()
+        table = self.table([Sample.of(*sample, expansion, self.alone) for sample in samples], tasks)
+        plan = DocumentPlan.over(tasks, table, expansion, self.unseen == "owner", self.alone)
         quality = plan.quality(*whole)
         return replace(plan, replication=quality.replication, load=quality.load)
 
@@ -100,7 +103,7 @@ class DocumentScheme(Scheme):
         table, load = plan.table(), [note.arrived for note in noted] + [0] * plan.tasks
         added = 0
         for note in noted:
-            sample = Sample.of(*note.strange, plan.expansion)
+            sample = Sample.of(*note.strange, plan.expansion, plan.alone)
             words = sample.words.tolist()
             for start, end in zip(sample.offsets[:-1].tolist(), sample.offsets[1:].tolist(), strict=True):
                 fresh = [pair for pair in words[start:end] if pair in often and pair not in table]
@@ -115,7 +118,7 @@ class DocumentScheme(Scheme):
                 table.update(dict.fromkeys(fresh, 1 << task))
         if not added:
             return plan, ""
-        made = DocumentPlan.over(plan.tasks, table, plan.expansion, plan.spread)
+        made = DocumentPlan.over(plan.tasks, table, plan.expansion, plan.spread, plan.alone)
         return replace(made, replication=plan.replication, load=plan.load), f"{added} pairs came {self.delta} times"
 
 
@@ -194,11 +197,14 @@ DOCUMENT_SCHEMES: dict[str, type[DocumentScheme]] = {
 
 
 def document_scheme(scheme: str | DocumentScheme) -> DocumentScheme:
-    """Return a scheme by name ("auto" is association), or the configured one as it is."""
+    """Return a scheme by name, or the configured one as it is.
+
+    "auto" is association with owners for unseen pairs: never more copies than the paper's "association", mostly fewer.
+    """
     if isinstance(scheme, DocumentScheme):
         return scheme
     if scheme == "auto":
-        return Association()
+        return Association(unseen="owner")
     if scheme not in DOCUMENT_SCHEMES:
         raise UnknownName.among("scheme", scheme, [*DOCUMENT_SCHEMES, "auto"])
     return DOCUMENT_SCHEMES[scheme]()
