@@ -15,7 +15,7 @@ from weft.kernels.doc_route import routing_pairs
 from weft.routing.documents.plan import DocumentPlan, tasks_of
 from weft.types import U32, Bools, Words
 
-__all__ = ["Noted", "note_documents", "noted_of", "noting"]
+__all__ = ["Documents", "Noted", "note_documents", "noted_of", "noting"]
 
 _PAIRS, _UNSEEN = 4_096, 512
 

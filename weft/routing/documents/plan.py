@@ -8,7 +8,7 @@ replicates less. Where they meet on several tasks, the least of the common ones 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import ClassVar
 
@@ -40,8 +40,8 @@ class DocumentPlan(Plan):
     pairs: tuple[int, ...] = ()
     masks: tuple[int, ...] = ()
     expansion: tuple[int, ...] = ()
-    replication: float = 0.0
-    load: float = 0.0
+    replication: float = field(default=0.0, compare=False)  # what was published makes no other plan
+    load: float = field(default=0.0, compare=False)
     spread: bool = False
     """A pair that nobody owns belongs to the task that its hash names, instead of to all."""
     alone: bool = False

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from weft.errors import UnknownName
 from weft.routing.documents.groups import association_groups, filled, merged_groups
-from weft.routing.documents.notes import Noted, noted_of
+from weft.routing.documents.notes import Documents, Noted, noted_of
 from weft.routing.documents.others import disjoint_groups, set_cover
 from weft.routing.documents.plan import DocumentPlan, Quality
 from weft.routing.documents.sample import Sample, expansion_for
@@ -60,7 +60,7 @@ class DocumentScheme(Scheme):
         """Return the tasks of each pair of the samples, as bits."""
         raise NotImplementedError
 
-    def create(self, samples: Sequence[tuple[Any, Any, Any]], tasks: int) -> DocumentPlan:
+    def create(self, samples: Sequence[Documents], tasks: int) -> DocumentPlan:
         """Make partitions from (offsets, attrs, pairs) of each creator's documents, with their published quality."""
         whole = joined(samples)
         expansion = expansion_for(*whole, tasks, self.alone) if self.expand else ()
@@ -78,18 +78,32 @@ class DocumentScheme(Scheme):
         samples = [note.sample for note in noted if len(note.sample[0]) > 1]
         if not documents or not samples or plan.tasks == 1:
             return plan, ""
-        whole = joined(samples)
         if not plan.pairs:
-            if len(whole[0]) <= self.enough:
+            count = sum(len(sample[0]) - 1 for sample in samples)
+            if count < self.enough:
                 return plan, ""
-            return self.create(samples, plan.tasks), f"first partitions, from {len(whole[0]) - 1} documents"
+            return self._published(samples, plan)[0], f"first partitions, from {count} documents"
         now = Quality(sum(note.sent for note in noted) / documents, max(note.arrived for note in noted) / documents)
         if worse(now, plan, self.theta):
-            fresh = self.create(samples, plan.tasks)
-            held = plan.quality(*whole)
+            fresh, held = self._published(samples, plan)
             if _better(Quality(fresh.replication, fresh.load), held):
                 return fresh, f"replication {now.replication:.2f}, largest load {now.load:.0%}: new partitions"
+            plan = replace(plan, replication=now.replication, load=now.load)  # no better ones: this is what there is
         return self.update(plan, noted)
+
+    def _published(self, samples: Sequence[Documents], plan: DocumentPlan) -> tuple[DocumentPlan, Quality]:
+        """Return new partitions with the quality to expect, and that of the present ones on the same documents.
+
+        Partitions look too good on the documents they were made from, most of all where values are new all the time. So the
+        quality is that of partitions made from one half of the documents, on the other half.
+        """
+        fresh = self.create(samples, plan.tasks)
+        seen, others = ([half_of(sample, half) for sample in samples] for half in (0, 1))
+        rest = joined(others)
+        if len(rest[0]) < 2:
+            return fresh, plan.quality(*joined(samples))
+        expected = self.create(seen, plan.tasks).quality(*rest)
+        return replace(fresh, replication=expected.replication, load=expected.load), plan.quality(*rest)
 
     def update(self, plan: DocumentPlan, noted: Sequence[Noted]) -> tuple[DocumentPlan, str]:
         """Add documents whose unseen pairs have come `delta` times to the partition with most common pairs, then least load."""
@@ -134,7 +148,15 @@ def worse(now: Quality, plan: DocumentPlan, theta: float) -> bool:
     return now.replication > plan.replication * (1 + theta) or now.load > plan.load * (1 + theta)
 
 
-def joined(samples: Sequence[tuple[Any, Any, Any]]) -> tuple[Any, Any, Any]:
+def half_of(documents: Documents, half: int) -> Documents:
+    """Return one half of the documents, drawn by their places."""
+    offsets, attrs, pairs = documents
+    drawn = (np.arange(len(offsets) - 1) * 2_654_435_761 >> 16) & 1 == half
+    keep, sizes = np.repeat(drawn, np.diff(offsets)), np.diff(offsets)[drawn]
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), attrs[keep], pairs[keep]
+
+
+def joined(samples: Sequence[Documents]) -> Documents:
     """Append the documents of several samples."""
     sizes = np.concatenate([np.diff(sample[0]) for sample in samples]) if samples else np.zeros(0, np.int64)
     offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
