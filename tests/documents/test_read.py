@@ -136,7 +136,7 @@ def test_null_and_arrays_are_options() -> None:
 
 
 def test_structs_and_maps_read_as_their_text_would() -> None:
-    rows = [
+    rows: list[dict[str, Any] | None] = [
         {"a": 1, "b": {"c": 'x"\\\n', "d": None}, "e": [1.5, None], "f": 0.1, "g": float("nan")},
         {"a": None, "b": None, "e": [], "f": 1e300, "g": 2.0},
         None,

@@ -168,7 +168,7 @@ def test_partitions_change_and_every_pair_still_comes_once() -> None:
 
 def test_a_restart_goes_on_from_the_state_folder(tmp_path: Path) -> None:
     docs: list[Doc] = [{"user": n % 4, "ok": n % 2 == 0, "x": n % 3} for n in range(60)]
-    chunks = []
+    chunks: list[pa.Table] = []
     for first in (0, 2):  # a new process for every two batches
         made = NaturalJoin(
             table([], []).schema, column="document", id="n", tasks=3, state=str(tmp_path), batch=first, scheme=EAGER[0]
@@ -210,7 +210,7 @@ def test_wrong_arguments_say_what_there_is() -> None:
     with pytest.raises(UnknownColumn, match="document"):
         natural_join(docs, column="text")
     with pytest.raises(SpecError, match="pyarrow"):
-        natural_join([1])  # type: ignore[arg-type]
+        natural_join([1])
     with pytest.raises(SpecError, match="tasks="):
         natural_join(docs, tasks=0)
     with pytest.raises(SpecError, match="batch="):
