@@ -27,22 +27,26 @@ from weft.routing import (
     Square,
     Sta,
 )
+from weft.routing.documents import Association, Disjoint, Everywhere, SetCover
 from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
     from weft import local
     from weft.spark import explain, join, self_join, session
+    from weft.spark.natural import natural_join
 
 __all__ = [
-    "Adsp", "Biclique", "Broadcast", "ContRand", "Dynamic", "FastJoin", "Hash", "JobError", "LateStateError", "Matrix",
-    "Random", "Range", "Readj", "SpecError", "Split", "Square", "Sta", "StateError", "UnknownColumn", "UnknownName",
-    "WeftError", "explain", "join", "last", "local", "self_join", "session", "tumbling", "tumbling_rows", "unbounded",
-    "within",
+    "Adsp", "Association", "Biclique", "Broadcast", "ContRand", "Disjoint", "Dynamic", "Everywhere", "FastJoin",
+    "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range", "Readj", "SetCover", "SpecError", "Split",
+    "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
+    "natural_join", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
-_LAZY = dict.fromkeys(("explain", "join", "self_join", "session"), "weft.spark")
+_LAZY = dict.fromkeys(("explain", "join", "self_join", "session"), "weft.spark") | {
+    "natural_join": "weft.spark.natural"
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -319,7 +319,7 @@ def test_every_scheme_and_plan_has_its_name():
     assert {"chain", "pim", "sta"} <= set(SCHEMES)
     assert {"chain", "sta"} <= set(PLANS)
     assert {"adsp", "dynamic", "readj", "square"} <= set(SCHEMES)
-    assert {"areas", "readj"} <= set(PLANS)
+    assert {"areas", "documents", "readj"} <= set(PLANS)
     for name in SCHEMES:
         assert scheme_named(name).name == name
 

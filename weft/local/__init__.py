@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.local.api import Join, explain, join, self_join
+from weft.local.natural import NaturalJoin, natural_join
 from weft.local.parallel import ParallelJoin
 
-__all__ = ["Join", "ParallelJoin", "explain", "join", "self_join"]
+__all__ = ["Join", "NaturalJoin", "ParallelJoin", "explain", "join", "natural_join", "self_join"]

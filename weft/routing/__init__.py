@@ -8,6 +8,7 @@ from weft.routing.broadcast import BroadcastPlan
 from weft.routing.chain import ChainPlan
 from weft.routing.chained import Chained, Pim
 from weft.routing.contrand import ContRand
+from weft.routing.documents.plan import DocumentPlan
 from weft.routing.dynamic import Dynamic
 from weft.routing.fastjoin import FastJoin
 from weft.routing.fastjoin_plan import FastJoinPlan
@@ -27,7 +28,8 @@ from weft.routing.sta import StaPlan
 
 __all__ = [
     "PLANS", "SCHEMES", "Adsp", "AreaPlan", "Biclique", "BicliquePlan", "Broadcast", "BroadcastPlan", "ChainPlan",
-    "Chained", "ContRand", "Dynamic", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Notes",
-    "Pim", "Plan", "Random", "Range", "RangePlan", "Readj", "ReadjPlan", "Scheme", "Split", "SplitPlan", "Square",
-    "Sta", "StaPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json", "scheme_named",
+    "Chained", "ContRand", "DocumentPlan", "Dynamic", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix",
+    "MatrixPlan", "Notes", "Pim", "Plan", "Random", "Range", "RangePlan", "Readj", "ReadjPlan", "Scheme", "Split",
+    "SplitPlan", "Square", "Sta", "StaPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json",
+    "scheme_named",
 ]  # fmt: skip

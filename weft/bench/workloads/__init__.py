@@ -5,15 +5,18 @@ from __future__ import annotations
 from weft.bench.workloads.drift import drifting_keys
 from weft.bench.workloads.electric import readings
 from weft.bench.workloads.feeds import feed_dates, stock_prices
+from weft.bench.workloads.nobench import nobench, nobench_object
 from weft.bench.workloads.queries import QUERIES, Query, social
 from weft.bench.workloads.rides import ride_orders, ride_tracks
+from weft.bench.workloads.server_log import ideal_windows, log_windows, server_log
 from weft.bench.workloads.taxi import trips
 from weft.bench.workloads.tpch import Lineitem, Orders, lineitem, orders, suppliers
 from weft.bench.workloads.volumes import fluctuating, ratios
 from weft.bench.workloads.zipf import scattered_keys, seeded_keys, zipf_counts, zipf_group, zipf_keys, zipf_shares
 
 __all__ = [
-    "QUERIES", "Lineitem", "Orders", "Query", "drifting_keys", "feed_dates", "fluctuating", "lineitem", "orders", "ratios",
-    "readings", "ride_orders", "ride_tracks", "scattered_keys", "seeded_keys", "social", "stock_prices", "suppliers",
-    "trips", "zipf_counts", "zipf_group", "zipf_keys", "zipf_shares",
+    "QUERIES", "Lineitem", "Orders", "Query", "drifting_keys", "feed_dates", "fluctuating", "ideal_windows",
+    "lineitem", "log_windows", "nobench", "nobench_object", "orders", "ratios", "readings", "ride_orders",
+    "ride_tracks", "scattered_keys", "seeded_keys", "server_log", "social", "stock_prices", "suppliers", "trips",
+    "zipf_counts", "zipf_group", "zipf_keys", "zipf_shares",
 ]  # fmt: skip

@@ -1,0 +1,85 @@
+"""`weft.natural_join` on Spark gives what `weft.local.natural_join` and a nested loop give, for streams and static frames."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from tests.spark.streams import Desk
+from weft.errors import SpecError, UnknownColumn
+
+pytestmark = pytest.mark.spark
+
+WEFT: Any = weft
+Doc = dict[str, Any]
+
+
+def documents(count: int, base: int = 0) -> list[Doc]:
+    return [
+        {"user": n % 7, "ok": n % 2 == 0} if n % 3 else {"user": n % 7, "file": n % 5}
+        for n in range(base, base + count)
+    ]
+
+
+def table(docs: list[Doc], base: int = 0) -> pa.Table:
+    return pa.table({
+        "n": pa.array(range(base, base + len(docs)), pa.int64()), "ts": pa.array(range(base, base + len(docs)), pa.int64()),
+        "document": pa.array([json.dumps(doc) for doc in docs], pa.string()),
+    })  # fmt: skip
+
+
+def joins(a: Doc, b: Doc) -> bool:
+    common = a.keys() & b.keys()
+    return bool(common) and all(a[key] == b[key] for key in common)
+
+
+def pairs(result: pa.Table) -> list[tuple[int, int]]:
+    return sorted(zip(result["left_id"].to_pylist(), result["right_id"].to_pylist(), strict=True))
+
+
+@pytest.mark.parametrize("scheme", [weft.Association(enough=1), weft.Disjoint(enough=1), weft.Everywhere()], ids=str)
+def test_one_stream(spark: SparkSession, tmp_path: Path, scheme: Any) -> None:
+    desk, docs = Desk(spark, tmp_path), documents(90)
+    stream = desk.stream("docs", [table(docs[start : start + 18], start) for start in range(0, 90, 18)])
+    frame = WEFT.natural_join(stream, id="n", window=weft.within(20, on="ts"), scheme=scheme, tasks=3, state=desk.state)
+    found = desk.run(frame)
+    answer = [(i, j) for i, j in itertools.combinations(range(90), 2) if j - i <= 20 and joins(docs[i], docs[j])]
+    assert pairs(found) == sorted(answer)
+    for row in found.to_pylist():
+        one, two = docs[row["left_id"]], docs[row["right_id"]]
+        assert json.loads(row["merged"]) == one | two and set(row["shared"]) == one.keys() & two.keys()
+
+
+def test_two_streams(spark: SparkSession, tmp_path: Path) -> None:
+    desk, left, right = Desk(spark, tmp_path), documents(60), documents(60, 5)
+    sides = [
+        desk.stream(name, [table(docs[start : start + 20], start) for start in range(0, 60, 20)])
+        for name, docs in (("left", left), ("right", right))
+    ]
+    frame = WEFT.natural_join(*sides, id="n", window=weft.tumbling_rows(30), tasks=2, state=desk.state)
+    answer = [(i, j) for i in range(60) for j in range(60) if i // 30 == j // 30 and joins(left[i], right[j])]
+    assert pairs(desk.run(frame)) == sorted(answer)
+
+
+def test_static_frames_and_structs(spark: SparkSession) -> None:
+    docs = documents(40)
+    frame = spark.createDataFrame(table(docs).to_pandas())
+    answer = sorted((i, j) for i, j in itertools.combinations(range(40), 2) if joins(docs[i], docs[j]))
+    assert pairs(WEFT.natural_join(frame, id="n", tasks=3).toArrow()) == answer
+    parsed = frame.selectExpr("n", "from_json(document, 'user INT, ok BOOLEAN, file INT') AS document")
+    assert pairs(WEFT.natural_join(parsed, id="n", tasks=2).toArrow()) == answer
+
+
+def test_mistakes_are_told_before_anything_runs(spark: SparkSession) -> None:
+    frame = spark.range(3).withColumnRenamed("id", "n")
+    with pytest.raises(UnknownColumn, match="document"):
+        WEFT.natural_join(frame, id="n")
+    with pytest.raises(SpecError, match="DataFrames"):
+        WEFT.natural_join([1], id="n")

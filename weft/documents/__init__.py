@@ -1,0 +1,9 @@
+"""Schema-free documents: JSON text, maps and structs into coded attribute-value pairs."""
+
+from __future__ import annotations
+
+from weft.documents.coded import COLUMNS, Coded
+from weft.documents.general import members_of
+from weft.documents.read import Read, Reader, coded_members
+
+__all__ = ["COLUMNS", "Coded", "Read", "Reader", "coded_members", "members_of"]

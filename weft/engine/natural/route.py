@@ -1,0 +1,83 @@
+"""Route documents: their tasks follow from their pairs, and travel with them as bits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from weft.documents import COLUMNS, Coded
+from weft.engine.route import HOME, PROBE, STORE, Delivery, Inputs, Router
+from weft.errors import SpecError
+from weft.routing.documents import DocumentPlan, tasks_of
+from weft.spec import Condition, JoinSpec, Window, build_spec
+from weft.types import Block, Bools, Words
+
+__all__ = ["DocumentRouter", "document_inputs", "document_payload", "natural_spec", "reported_here", "with_tasks"]
+
+
+def natural_spec(window: Window, ids: tuple[pa.DataType, pa.DataType], reading: str, single: bool) -> JoinSpec:
+    """Return what joins: documents that share a pair and agree, within a window; `reading` says how they are read."""
+    shown = [f"id {kind}, documents {reading}" for kind in ids]
+    condition = Condition("natural join of documents", ())
+    return build_spec(
+        condition, window, left_schema=shown[0], right_schema=shown[1], self_join=single, unordered=single
+    )
+
+
+def document_payload(id_type: pa.DataType) -> pa.Schema:
+    """Return the columns that travel and are kept: the id and the coded document."""
+    return pa.schema([pa.field("id", id_type), *COLUMNS])
+
+
+def document_inputs(timed: bool) -> Inputs:
+    """Return where a routed table has its parts: payload first, then the time or order column."""
+    columns = 1 + len(COLUMNS)
+    return Inputs(columns, (), columns if timed else None)
+
+
+class DocumentRouter(Router):
+    """Routes documents of one side and one map partition; a document is kept and looked up wherever it goes."""
+
+    def route(self, table: pa.Table) -> Iterator[Delivery]:
+        """Yield the deliveries of one piece."""
+        block, alive, counted = self._block(table)
+        if not counted.all():
+            rows = np.flatnonzero(counted)
+            block, alive = block.take(rows), alive[rows]
+        if not len(block):
+            return
+        if not isinstance(self.plan, DocumentPlan):
+            raise SpecError.of(
+                "This plan does not route documents.", f"It is {self.plan.scheme}.", "use a document scheme."
+            )
+        block = with_tasks(block, self.plan, alive)
+        sent = tasks_of(block.words[-self.plan.width :], self.plan.tasks)
+        role = np.where(sent, np.uint8(STORE | PROBE), np.uint8(0))
+        role[sent.argmax(axis=0), np.arange(len(block))] |= HOME
+        for task in range(self.plan.tasks):
+            rows = np.flatnonzero(role[task])
+            if len(rows) == len(block):
+                yield Delivery(task, self.side, block, role[task])
+            elif len(rows):
+                yield Delivery(task, self.side, block.take(rows), role[task][rows])
+
+
+def with_tasks(block: Block, plan: DocumentPlan, alive: Bools | None = None, old: int = 0) -> Block:
+    """Append each document's tasks to its words, in place of the last `old` words."""
+    coded = Coded.of_table(block.payload)
+    bits, _ = plan.route(coded.offsets, coded.attrs, coded.pairs)
+    if alive is not None:
+        bits[:, ~alive] = 0
+    words = block.words[: len(block.words) - old]
+    return Block(np.vstack([words, bits]), block.u, block.payload)
+
+
+def reported_here(task: int, one: Words, two: Words) -> Bools:
+    """Tell which pairs this task reports: those of which it is the least common task."""
+    common = one & two
+    word, bit = divmod(task, 64)
+    lowest = common[word] & -common[word]
+    mine = lowest.view(np.uint64) == np.uint64(1) << np.uint64(bit)
+    return np.asarray(mine & (common[:word] == 0).all(axis=0))

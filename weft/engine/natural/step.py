@@ -1,0 +1,175 @@
+"""The natural join of one task in one batch: `(state, arrivals) -> (state, pairs)`, no clock, no file, no Spark.
+
+Order within a batch is right before left, as in every Weft join; of a single stream, the order of arrival. A single stream
+gives each pair once, the earlier document on the left.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from weft.documents import Coded
+from weft.engine.clock import advance, expired_before, watermark
+from weft.engine.natural.route import reported_here
+from weft.engine.natural.trees import CHUNK, Forest, buckets_of, chained, run_of
+from weft.engine.route import HOME, PROBE
+from weft.engine.step import Arrivals
+from weft.engine.unordered import terms_hold
+from weft.index import Run
+from weft.kernels.doc_compose import compose
+from weft.routing import TaskStats
+from weft.routing.documents import DocumentPlan, note_documents
+from weft.routing.documents.schemes import joined
+from weft.spec import JoinSpec
+from weft.state import TaskState
+from weft.types import SIDES, Block, Bools, Rows, Side, Words
+
+__all__ = ["NaturalStep", "natural_step", "result_schema"]
+
+
+@dataclass(frozen=True)
+class NaturalStep:
+    """The state after the batch, what was seen, and the result, made while it is drawn."""
+
+    state: TaskState
+    stats: TaskStats
+    pairs: Callable[[], Iterator[pa.Table]]
+
+
+def result_schema(left: pa.DataType, right: pa.DataType) -> pa.Schema:
+    """Return the columns of a natural join's result."""
+    return pa.schema(
+        [("left_id", left), ("right_id", right), ("shared", pa.list_(pa.string())), ("merged", pa.large_string())]
+    )
+
+
+def natural_step(
+    spec: JoinSpec, task: int, state: TaskState, arrivals: Arrivals, before: dict[str, object], forest: Forest
+) -> NaturalStep:
+    """Join one batch. The state after it does not depend on the pairs being drawn."""
+    plan = state.plan
+    assert isinstance(plan, DocumentPlan)
+    blocks, late = dict(arrivals.blocks), dict.fromkeys(SIDES, 0)
+    arrived = {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
+    for side in SIDES:
+        blocks[side], late[side] = _kept(spec, side, blocks[side], arrivals.roles[side], watermark(spec, state.clock))
+    bound = {side: expired_before(spec, side, state.clock) for side in SIDES}
+    old = {side: tuple(run for run in state.runs[side] if len(run)) for side in SIDES}
+    fresh = {side: run_of(spec, side, blocks[side]) for side in SIDES if len(blocks[side])}
+    runs = {side: chained(spec, side, old[side], fresh.get(side), bound[side]) for side in SIDES}
+    after = replace(state, runs=runs, before=bound, clock=advance(state.clock, arrivals.headers))
+    whole = [(c.offsets, c.attrs, c.pairs) for c in (Coded.of_table(blocks[side].payload) for side in SIDES)]
+    bits = np.concatenate([blocks[side].words[-plan.width :] for side in SIDES], axis=1)
+    u = np.concatenate([blocks[side].u for side in SIDES])
+    notes = note_documents(plan, task, joined(whole), bits, u, before)
+    stats = TaskStats(arrived, after.rows, late, dict.fromkeys(SIDES, ()), notes)
+
+    def pairs() -> Iterator[pa.Table]:
+        finder = _Finder(spec, plan, task, forest)
+        if spec.self_join:
+            for run in old["left"]:
+                yield from finder.across("left", blocks["left"], "left", run, stored_is_left=True)
+            if "left" in fresh:
+                yield from finder.within(fresh["left"])
+            return
+        if "right" in fresh:
+            yield from finder.across("left", blocks["left"], "right", fresh["right"])
+        for run in old["right"]:
+            yield from finder.across("left", blocks["left"], "right", run)
+        for run in old["left"]:
+            yield from finder.across("right", blocks["right"], "left", run, stored_is_left=True)
+
+    return NaturalStep(after, stats, pairs)
+
+
+def _kept(
+    spec: JoinSpec, side: Side, block: Block, role: np.ndarray[tuple[int], np.dtype[np.uint8]], mark: int
+) -> tuple[Block, int]:
+    """Return the documents that have a task here and are not late, and how many were late."""
+    column = spec.side(side).time
+    keep: Bools = (role & PROBE) != 0
+    late = np.zeros(len(block), np.bool_) if column is None else np.asarray(block.words[column] < mark)
+    return block.filter(keep & ~late), int((late & ((role & HOME) != 0)).sum())
+
+
+@dataclass(frozen=True)
+class _Finder:
+    spec: JoinSpec
+    plan: DocumentPlan
+    task: int
+    forest: Forest
+
+    def across(
+        self, side: Side, block: Block, other: Side, run: Run, stored_is_left: bool = False
+    ) -> Iterator[pa.Table]:
+        """Yield what new documents of one side find in a run."""
+        if not len(block):
+            return
+        tree, probes = self.forest.tree(self.spec, other, run), Coded.of_table(block.payload)
+        for which, stored in tree.candidates(probes, buckets_of(self.spec, side, block.words)):
+            keep = self._near(block.words[:, which], run.words[:, stored], stored_is_left)
+            new, held = (probes, block.payload, which[keep]), (tree.coded, run.payload, stored[keep])
+            yield from _result(held, new) if stored_is_left else _result(new, held)
+
+    def within(self, run: Run) -> Iterator[pa.Table]:
+        """Yield the pairs among the new documents of a single stream."""
+        tree = self.forest.tree(self.spec, "left", run)
+        number = _arrival(self.spec, run.words)
+        for one, two in tree.among():
+            first = np.where(number[one] < number[two], one, two)
+            second = np.where(number[one] < number[two], two, one)
+            keep = self._near(run.words[:, second], run.words[:, first], True)
+            sides = ((tree.coded, run.payload, rows[keep]) for rows in (first, second))
+            yield from _result(*sides)
+
+    def _near(self, new: Words, held: Words, stored_is_left: bool) -> Bools:
+        """Tell which candidates this task reports and the window allows."""
+        left, right = (held, new) if stored_is_left else (new, held)
+        near = terms_hold(self.spec.terms, left, right)
+        if self.spec.self_join:  # one stream has no left and right: either reading will do
+            near |= terms_hold(self.spec.terms, right, left)
+        return near & reported_here(self.task, new[-self.plan.width :], held[-self.plan.width :])
+
+
+def _arrival(spec: JoinSpec, words: Words) -> Words:
+    """Return the order of arrival within a batch: row numbers where the window counts, else the place in the block."""
+    seq = spec.left.seq
+    return np.arange(words.shape[1]) if seq is None else words[seq + 1]
+
+
+Documents = tuple[Coded, pa.Table, Rows]
+
+
+def _result(left: Documents, right: Documents) -> Iterator[pa.Table]:
+    """Unite the pairs, drop those whose words lied, and yield the result; a document with very many partners in pieces."""
+    (x, x_table, xs), (y, y_table, ys) = left, right
+    for start in range(0, len(xs), CHUNK):
+        one, two = xs[start : start + CHUNK], ys[start : start + CHUNK]
+        made = compose(x.offsets, x.attrs, x.ends, x.text, y.offsets, y.attrs, y.ends, y.text, one, two)
+        if not len(made.kept):
+            continue
+        names = _strings(made.name_ends, made.names)
+        shared = pa.ListArray.from_arrays(pa.array(made.offsets.astype(np.int32)), _unescaped(names, made.names))
+        merged = _strings(made.text_ends, made.text)
+        ids = [
+            table.column("id").take(pa.array(rows[made.kept])).combine_chunks()
+            for table, rows in ((x_table, one), (y_table, two))
+        ]
+        yield pa.table([*ids, shared, merged], schema=result_schema(ids[0].type, ids[1].type))
+
+
+def _strings(ends: Words, text: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> pa.Array:
+    return pa.Array.from_buffers(pa.large_string(), len(ends) - 1, [None, pa.py_buffer(ends), pa.py_buffer(text)])
+
+
+def _unescaped(names: pa.Array, text: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> pa.Array:
+    """Return attribute names as they are meant; few have anything escaped (a lone surrogate stays as it is written)."""
+    if not (text == ord("\\")).any():
+        return names.cast(pa.string())
+    plain = [json.loads(f'"{name}"') if "\\" in name else name for name in names.to_pylist()]
+    return pa.array([p.encode("utf-8", "backslashreplace").decode() for p in plain], pa.string())

@@ -1,0 +1,111 @@
+"""What a task notes about its batch of documents: counts, a sample, and the pairs that nobody owns. JSON of bounded size.
+
+Each document is noted by exactly one of its tasks, drawn by the document's `u`, so samples are disjoint and counts add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from weft.kernels.doc_route import routing_pairs
+from weft.routing.documents.plan import DocumentPlan, tasks_of
+from weft.types import U32, Bools, Words
+
+__all__ = ["Documents", "Noted", "note_documents", "noted_of", "noting"]
+
+_PAIRS, _UNSEEN = 4_096, 512
+
+Documents = tuple[Words, Words, Words]
+"""Offsets, attribute words, pair words."""
+
+
+@dataclass(frozen=True)
+class Noted:
+    """One task's notes.
+
+    The documents that it notes, the tasks they went to, the documents that came; a sample, the strangers among them, and how
+    often each unowned pair occurred.
+    """
+
+    documents: int
+    sent: int
+    arrived: int
+    sample: Documents
+    strange: Documents
+    unseen: dict[int, int]
+
+
+def noting(plan: DocumentPlan, task: int, bits: Words, u: U32) -> Bools:
+    """Tell which of the documents at a task it notes: of a document's tasks, the one that its draw names."""
+    sent = tasks_of(bits, plan.tasks)
+    count = np.maximum(sent.sum(axis=0), 1)
+    return np.asarray(sent[:task].sum(axis=0) == u % count)
+
+
+def note_documents(
+    plan: DocumentPlan, task: int, documents: Documents, bits: Words, u: U32, before: Mapping[str, Any]
+) -> dict[str, Any]:  # fmt: skip
+    """Return the notes of one batch; counts of unowned pairs go on from `before`."""
+    if plan.tasks == 1:  # nothing to decide
+        count = int((np.diff(documents[0]) > 0).sum())
+        return {"documents": count, "sent": count, "load": count}
+    mine = noting(plan, task, bits, u)
+    offsets, attrs, pairs = _taken(documents, np.flatnonzero(mine))
+    made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(plan.expansion, np.int64), plan.alone)
+    del lacking
+    owned = np.isin(words, np.array(plan.pairs, np.int64))
+    known = set(plan.pairs)
+    counts = {int(pair): count for pair, count in before.get("unseen", ()) if pair not in known}
+    if plan.pairs:  # before the first partitions everything is unseen
+        fresh, times = np.unique(words[~owned], return_counts=True)
+        for pair, count in zip(fresh.tolist(), times.tolist(), strict=True):
+            counts[pair] = counts.get(pair, 0) + count
+    kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_UNSEEN]
+    rows = np.repeat(np.arange(len(made) - 1), np.diff(made))
+    often = np.isin(words, np.array([pair for pair, _ in kept], np.int64)) & ~owned
+    strangers = np.unique(rows[often])
+    return {
+        "documents": int(mine.sum()),
+        "sent": int(tasks_of(bits, plan.tasks)[:, mine].sum()),
+        "load": len(documents[0]) - 1,
+        "sample": _written(_spread((offsets, attrs, pairs), np.arange(len(offsets) - 1))),
+        "strange": _written(_spread((offsets, attrs, pairs), strangers)),
+        "unseen": [list(item) for item in kept],
+    }
+
+
+def noted_of(notes: Mapping[str, Any]) -> Noted:
+    """Read notes back; a task that noted nothing counts for nothing."""
+    nothing: list[list[int]] = [[], [], []]
+    return Noted(
+        notes.get("documents", 0), notes.get("sent", 0), notes.get("load", 0), _read(notes.get("sample", nothing)),
+        _read(notes.get("strange", nothing)), {int(pair): int(count) for pair, count in notes.get("unseen", ())},
+    )  # fmt: skip
+
+
+def _taken(documents: Documents, rows: np.ndarray[Any, Any]) -> Documents:
+    offsets, attrs, pairs = documents
+    sizes = offsets[rows + 1] - offsets[rows]
+    made = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    which = np.arange(made[-1]) + np.repeat(offsets[rows] - made[:-1], sizes)
+    return made, attrs[which], pairs[which]
+
+
+def _spread(documents: Documents, rows: np.ndarray[Any, Any]) -> Documents:
+    """Return evenly spaced ones of the named documents, so many that their pairs stay within bounds."""
+    total = int((documents[0][rows + 1] - documents[0][rows]).sum()) if len(rows) else 0
+    stride = max(1, -(-total // _PAIRS))
+    return _taken(documents, rows[::stride])
+
+
+def _written(documents: Documents) -> list[list[int]]:
+    return [np.diff(documents[0]).tolist(), documents[1].tolist(), documents[2].tolist()]
+
+
+def _read(written: list[list[int]]) -> Documents:
+    sizes, attrs, pairs = (np.array(column, np.int64) for column in written)
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), attrs, pairs

@@ -1,0 +1,181 @@
+"""`weft.natural_join` on Spark: documents are read and coded where they are, and travel as coded pairs.
+
+The same route, step, control and state as `weft.local.natural_join`; from Spark only `mapInArrow`, `unionAll` and
+`repartitionById`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+
+from weft.documents import Reader
+from weft.engine import Job, pack_delivery, pack_header, plan_of, unpack
+from weft.engine.natural import (
+    INDEX,
+    DocumentRouter,
+    NaturalWorker,
+    document_inputs,
+    document_payload,
+    natural_spec,
+)
+from weft.errors import SpecError, UnknownColumn
+from weft.routing import Plan
+from weft.routing.documents import DocumentPlan, DocumentScheme, document_scheme
+from weft.spark.arrow import arrow_schema
+from weft.spark.context import where_am_i
+from weft.spark.functions import Where, _bodies, _pieces, _ship
+from weft.spark.inputs import check_time_columns
+from weft.spark.join import _place, _tasks, _where
+from weft.spec import Unbounded, Window, unbounded
+from weft.types import SIDES, Side
+
+__all__ = ["natural_join"]
+
+_SHIPPED = "task int, body binary"
+
+
+def natural_join(
+    left: DataFrame, right: DataFrame | None = None, *, column: str = "document", id: str,  # noqa: A002
+    window: Window | None = None, scheme: str | DocumentScheme = "auto", tasks: int | None = None, nulls: str = "absent",
+    arrays: str = "whole", state: str | None = None, name: str | None = None,
+) -> DataFrame:  # fmt: skip
+    """Join documents that share at least one attribute-value pair and agree on every attribute they have in common.
+
+    Parameters
+    ----------
+    left, right
+        Two streaming DataFrames, or two static ones, with a column of documents: JSON text, structs or maps. Without `right`
+        the documents of one frame join each other, each pair once, the earlier document on the left.
+    column, id
+        The names of the documents and of what identifies them in the result.
+    window, tasks, state, name
+        As in `weft.join`.
+    scheme
+        "auto", "association", "disjoint", "set-cover", "everywhere", or a configured one.
+    nulls, arrays
+        null is "absent" or a "value"; arrays compare as "whole" values or as "sets".
+
+    Returns
+    -------
+    DataFrame
+        One row per pair: `left_id`, `right_id`, `shared` (the attributes in common), `merged` (the united document as text).
+    """
+    frames: dict[Side, DataFrame] = {"left": left, "right": left if right is None else right}
+    for side in SIDES:
+        if not isinstance(frames[side], DataFrame):
+            raise SpecError.of(
+                f"The {side} side is a {type(frames[side]).__name__}.", "weft.natural_join takes PySpark DataFrames.",
+                "for pyarrow tables use weft.local.natural_join.",
+            )  # fmt: skip
+        for wanted in (column, id):
+            if wanted not in frames[side].columns:
+                raise UnknownColumn.on_side(side, wanted, frames[side].columns)
+    streaming = left.isStreaming
+    if streaming != frames["right"].isStreaming or (streaming and window is None):
+        raise SpecError.of(
+            "A natural join of streams takes two streams and a window.",
+            "There are: within, last, tumbling, tumbling_rows, unbounded.", "write window=weft.tumbling_rows(10_000).",
+        )  # fmt: skip
+    window = window if window is not None else unbounded()
+    check_time_columns(window, frames)
+    spark, reader, single = left.sparkSession, Reader(nulls, arrays), right is None
+    number = _tasks(spark, tasks)
+    fields = {side: StructField("id", frames[side].schema[id].dataType) for side in SIDES}
+    kinds = {side: arrow_schema(spark, StructType([fields[side]])).field(0).type for side in SIDES}
+    spec = natural_spec(window, (kinds["left"], kinds["right"]), f"nulls {nulls}, arrays {arrays}", single)
+    payload = {side: document_payload(kinds[side]) for side in SIDES}
+    job = Job(spec, document_scheme(scheme), INDEX, number, payload)
+    where = _where(spark, state, name or _place(left, frames["right"])) if streaming else None
+    # A static join has no batches to learn from: every pair belongs to the task that its hash names.
+    plan = None if streaming else DocumentPlan(number, spread=True)
+    sides: tuple[Side, ...] = ("left",) if single else SIDES
+    routed = [
+        _selected(frames[side], column, id, window, side).mapInArrow(
+            DocumentRouteTask(job, side, reader, where, plan), _SHIPPED
+        )
+        for side in sides
+    ]
+    output = StructType([
+        StructField("left_id", fields["left"].dataType), StructField("right_id", fields["right"].dataType),
+        StructField("shared", ArrayType(StringType())), StructField("merged", StringType()),
+    ])  # fmt: skip
+    whole = routed[0] if single else routed[0].unionAll(routed[1])
+    task = DocumentJoinTask(job, where, arrow_schema(spark, output), plan)
+    return whole.repartitionById(number, F.col("task")).mapInArrow(task, output)
+
+
+def _selected(frame: DataFrame, column: str, id: str, window: Window, side: Side) -> DataFrame:  # noqa: A002
+    """Return id, document and the window's column."""
+    columns = [frame[id].alias("id"), frame[column].alias("document")]
+    name = None if isinstance(window, Unbounded) else window.left if side == "left" else window.right
+    if name is not None:
+        columns.append(frame[name].alias("time"))
+    return frame.select(*columns)
+
+
+@dataclass(frozen=True)
+class DocumentRouteTask:
+    """Reads the documents of a map partition and cuts them into one block per join task."""
+
+    job: Job
+    side: Side
+    reader: Reader
+    where: Where | None
+    plan: Plan | None = None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Route one partition."""
+        here, spec = where_am_i(), self.job.spec
+        store = None if self.where is None or here.query is None else self.where.store(self.job, here.query)
+        plan = self.plan or plan_of(self.job, store, here.batch or 0)
+        router: DocumentRouter | None = None
+        for piece, table in enumerate(_pieces(batches, whole=spec.counted)):
+            if router is None:
+                inputs = document_inputs(table.num_columns > 2)
+                router = DocumentRouter(spec, self.side, inputs, plan, here.batch or 0, here.partition)
+            deliveries = router.route(self._coded(table))
+            yield from _ship(
+                (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece)) for d in deliveries
+            )
+        if router is not None:
+            roles: tuple[Side, ...] = SIDES if spec.self_join else (self.side,)
+            for role in roles:  # one stream has one clock: both sides of it advance
+                write = partial(pack_header, side=role, header=router.header())
+                yield from _ship((task, write) for task in range(plan.tasks))
+
+    def _coded(self, table: pa.Table) -> pa.Table:
+        payload = self.job.payload[self.side]
+        coded = self.reader.read(table.column(1)).coded.to_table()
+        columns = [table.column(0).cast(payload.field(0).type), *coded.columns]
+        return pa.table([*columns, *table.columns[2:]], names=[*payload.names, *table.column_names[2:]])
+
+
+@dataclass(frozen=True)
+class DocumentJoinTask:
+    """Joins what was shipped to one task."""
+
+    job: Job
+    where: Where | None
+    output: pa.Schema
+    plan: Plan | None = None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Join one partition."""
+        here = where_am_i()
+        store = None if self.where is None or here.query is None else self.where.store(self.job, here.query)
+        shipped = [batch for batch in batches if batch.num_rows]
+        task = shipped[0].column(0)[0].as_py() if shipped else here.partition % self.job.tasks
+        if store is not None and self.where is not None and task == 0:
+            store.claim(here.run, self.where.join)
+        worker = NaturalWorker(self.job, store, task, here.batch or 0, self.plan, time.perf_counter)
+        shipments = [unpack(body) for batch in shipped for body in _bodies(batch)]
+        for table in worker.join(shipments):
+            yield from table.rename_columns(self.output.names).cast(self.output).to_batches()
