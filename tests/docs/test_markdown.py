@@ -24,6 +24,7 @@ PAGES = [
         ROOT / "CONTRIBUTING.md",
         *sorted(ROOT.glob("docs/*.md")),
         *sorted(ROOT.glob("docs/guide/*.md")),
+        *sorted(ROOT.glob("docs/papers/*.md")),
     )
     if path.exists()
 ]

@@ -9,7 +9,18 @@ from weft.index import INDEXES
 from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, scheme_named
 from weft.spec import JoinSpec, Op
 
-__all__ = ["Choice", "Limits", "choose"]
+__all__ = ["Choice", "Limits", "check_tasks", "choose"]
+
+_MOST = 10_000
+"""Tasks beyond which every batch would spend minutes on empty ones."""
+
+
+def check_tasks(tasks: object, hint: str) -> None:
+    """Refuse what is no sensible number of tasks."""
+    if isinstance(tasks, bool) or not isinstance(tasks, int) or not 1 <= tasks <= _MOST:
+        raise SpecError.of(
+            f"tasks={tasks!r}.", f"It is the number of join tasks, at least 1 and at most {_MOST:,}.", hint
+        )
 
 
 @dataclass(frozen=True)

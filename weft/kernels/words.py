@@ -18,7 +18,7 @@ from weft.errors import SpecError
 from weft.kernels.jit import kernel
 from weft.types import U32, Bools, Words
 
-__all__ = ["draws", "float_words", "mix_words", "words_of"]
+__all__ = ["draws", "float_words", "in_microseconds", "mix_words", "words_of"]
 
 _SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
 _NAN = np.float64("nan")
@@ -52,7 +52,7 @@ def _value_words(array: pa.Array) -> Words:
         return _numbers(array.view(pa.int32()), np.int32).astype(np.int64)
     if pa.types.is_timestamp(kind):
         if kind.unit != "us":
-            array = array.cast(pa.timestamp("us", kind.tz))
+            array = in_microseconds(array)
         return _numbers(array.view(pa.int64()), np.int64)
     if pa.types.is_duration(kind):
         return _numbers(array.cast(pa.duration("us")).view(pa.int64()), np.int64)
@@ -63,6 +63,18 @@ def _value_words(array: pa.Array) -> Words:
         "Keys may be integer, float, decimal, date, timestamp, boolean, string or binary.",
         "compare a field of it, or cast it.",
     )
+
+
+def in_microseconds(array: pa.Array) -> pa.Array:
+    """Return timestamps of any unit in microseconds; refuse those that lose something by it."""
+    try:
+        return array.cast(pa.timestamp("us", array.type.tz))
+    except pa.ArrowInvalid:
+        raise SpecError.of(
+            f"A {array.type} column has values finer than a microsecond, or beyond what microseconds can count.",
+            "Timestamps are compared in microseconds, as Spark's are.",
+            "round the column: cast it to timestamp('us'), safe=False if its nanoseconds do not matter.",
+        ) from None
 
 
 def _numbers(array: pa.Array, dtype: Any) -> NDArray[Any]:

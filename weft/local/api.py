@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from weft.control import Explanation, choose, explain_join
+from weft.control import Explanation, check_tasks, choose, explain_join
 from weft.engine import Job, Pairs
 from weft.errors import SpecError
 from weft.local.expr import Projection
@@ -29,8 +29,13 @@ class Join:
         index: str = "auto", tasks: int = 1, select: Sequence[str] | None = None, suffix: str = "_right",
         state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"), unordered: bool = False,
     ) -> None:  # fmt: skip
-        _check_count("tasks", "join tasks", tasks)
+        check_tasks(tasks, "leave it out for one.")
+        _check_text("on", on, "l.price < r.bid")
+        _check_text("suffix", suffix, "_right")
+        for side, schema in zip(SIDES, (left, right), strict=True):
+            _check_types(side, schema)
         window = window if window is not None else unbounded()
+        _check_window(window)
         self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
         self.schemas = {"left": left, "right": right}
         self.projection = Projection.of(select, suffix, left, right, aliases)
@@ -48,15 +53,25 @@ class Join:
         payload = {side: sources[side].payload for side in SIDES}
         self.job = Job(self.spec, self.choice.scheme, self.choice.index, tasks, payload)
         fingerprint = self.spec.fingerprint()
-        if isinstance(state, str):
-            state = StateStore(state, "local", fingerprint)
-        self.store: StateStore = state or MemoryStore(fingerprint)
-        self.run = LocalRun(self.job, sources, self.store)
+        self.store: StateStore = MemoryStore(fingerprint) if state is None else _opened(state, fingerprint)
+        self.run = LocalRun(
+            self.job, sources, self.store, _next_batch(self.store, self.spec) if isinstance(state, str) else 0
+        )
 
     def feed(
         self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()
     ) -> Iterator[pa.Table]:
-        """Yield the result of one batch, chunk by chunk. A self join is fed on the left only."""
+        """Yield the result of one batch, chunk by chunk. A self join is fed on the left only.
+
+        With a state folder the batch after the last finished one is the next, also in another process.
+        """
+        if self.spec.self_join and not (isinstance(right, Sequence) and not right):
+            raise SpecError.of("A self join was fed on the right.", "It reads one stream.", "feed it on the left only.")
+        for side, tables in zip(SIDES, (left, right), strict=True):
+            for table in (
+                [tables] if isinstance(tables, pa.Table) else tables if isinstance(tables, Sequence) else [tables]
+            ):
+                _check_fed(side, table, self.schemas[side])
         for pairs in self.run.feed(left, right):
             kept = self._kept(pairs)
             if kept[0].num_rows:
@@ -165,8 +180,55 @@ def _check_table(side: str, table: object) -> None:
     if not isinstance(table, pa.Table):
         raise SpecError.of(
             f"The {side} side is a {type(table).__name__}.",
-            "weft.local.join takes pyarrow Tables.",
-            "for Spark DataFrames use weft.join.",
+            "weft.local takes pyarrow Tables.",
+            "convert it (pa.Table.from_pandas for pandas, .to_arrow() for Polars); Spark DataFrames go to weft.join.",
+        )
+
+
+def _opened(state: StateStore | str, fingerprint: str) -> StateStore:
+    return StateStore(state, "local", fingerprint) if isinstance(state, str) else state
+
+
+def _next_batch(store: StateStore, spec: JoinSpec) -> int:
+    """Return the batch to go on with; refuse state of another join."""
+    batch = store.next_batch()
+    if batch and (last := store.manifest(0, batch - 1)) is not None:
+        store.check(last.fingerprint, spec.identity())
+    return batch
+
+
+def _check_fed(side: str, table: object, schema: pa.Schema) -> None:
+    _check_table(side, table)
+    assert isinstance(table, pa.Table)
+    if not table.schema.equals(schema):
+        raise SpecError.of(
+            f"A table fed on the {side} side has other columns than the join was made for.",
+            f"It has: {_shown(table.schema)}. Declared: {_shown(schema)}.",
+            "select and cast its columns first: table.select(names).cast(schema).",
+        )
+
+
+def _check_types(side: str, schema: pa.Schema) -> None:
+    for field in schema:
+        if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
+            raise SpecError.of(
+                f"Column {field.name!r} of the {side} side is {field.type}.",
+                "Arrow cannot gather rows of view types.",
+                "cast it to string or binary first.",
+            )
+
+
+def _check_text(name: str, text: object, example: str) -> None:
+    if not isinstance(text, str):
+        raise SpecError.of(f"{name}={text!r}.", "It is text.", f"write {name}={example!r}.")
+
+
+def _check_window(window: object) -> None:
+    if not isinstance(window, Window):
+        raise SpecError.of(
+            f"window={window!r}.",
+            "Windows are within(), last(), tumbling(), tumbling_rows() and unbounded().",
+            "write window=weft.within('10 seconds', on='ts').",
         )
 
 

@@ -131,7 +131,7 @@ def _foreign(query: Folder) -> list[str]:
     """Return what Weft did not write, or wrote aside and never renamed."""
     found = []
     for name in query.names():
-        if name == "spec.json":
+        if name in ("spec.json", "owner.json"):
             continue
         if name != "plans" and not name.isdigit():
             found.append(name)

@@ -15,7 +15,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from weft.control import Choice, Explanation, choose, explain_join
+from weft.control import Choice, Explanation, check_tasks, choose, explain_join
 from weft.engine import Job
 from weft.errors import SpecError
 from weft.routing import Plan, Scheme
@@ -218,6 +218,21 @@ def build(
             "Windows are: within, last, tumbling, tumbling_rows, unbounded.",
             "write window=weft.within('10 seconds', on='ts').",
         )
+    given: object = suffix
+    if not isinstance(given, str):
+        raise SpecError.of(
+            f"suffix={suffix!r}.", "It is added to right columns that the left side has too.", "write suffix='_right'."
+        )
+    for side, frame in zip(SIDES, (left, right), strict=True):
+        twice = sorted({column for column in frame.columns if frame.columns.count(column) > 1})
+        if twice:
+            raise SpecError.of(
+                f"The {side} side has two columns named {twice[0]!r}.",
+                f"It has: {', '.join(frame.columns)}.",
+                "rename one of them first: frame.toDF('a', 'b', ...).",
+            )
+    if isinstance(select, str):
+        raise SpecError.of(f"select={select!r} is one text.", "It is a list of columns.", f"write select=[{select!r}].")
     number = _tasks(spark, tasks)
     analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
     check_time_columns(window, analyzed.frames)
@@ -243,10 +258,8 @@ def _shown(analyzed: Analyzed, side: Side) -> str:
 def _tasks(spark: SparkSession, tasks: object) -> int:
     if tasks is None:
         return max(1, spark.sparkContext.defaultParallelism)
-    if isinstance(tasks, bool) or not isinstance(tasks, int) or tasks < 1:
-        raise SpecError.of(
-            f"tasks={tasks!r}.", "It is the number of join tasks, at least 1.", "leave it out for one per core."
-        )
+    check_tasks(tasks, "leave it out for one per core.")
+    assert isinstance(tasks, int)
     return tasks
 
 

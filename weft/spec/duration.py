@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import timedelta
+from decimal import Decimal
 
 from weft.errors import SpecError
 
@@ -17,6 +18,8 @@ _UNITS = {
     "second": 1_000_000, "min": 60_000_000, "minute": 60_000_000, "h": 3_600_000_000, "hour": 3_600_000_000,
     "d": 86_400_000_000, "day": 86_400_000_000, "week": 604_800_000_000,
 }  # fmt: skip
+LONGEST = 1 << 62
+"""In microseconds, or in units of an integer column: sums with it stay near the domain of words."""
 _PART = re.compile(r"([+-]?\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
 
 
@@ -30,7 +33,7 @@ def microseconds(what: str, duration: Duration, *, least: int = 0) -> int:
         raise SpecError.of(
             f"{what} is {duration!r}, which is not a duration.",
             "A duration is text such as '10 seconds', a timedelta, or an int in the units of an integer column.",
-            f"write {what}='10 seconds'.",
+            "write '10 seconds' or '1 hour 30 minutes'.",
         )
     if isinstance(duration, timedelta):
         value = duration // timedelta(microseconds=1)
@@ -39,30 +42,43 @@ def microseconds(what: str, duration: Duration, *, least: int = 0) -> int:
     else:
         value = _parse(what, duration)
     if value < least:
+        unit = str(least) if isinstance(duration, int) else show_duration(least)
         raise SpecError.of(
             f"{what} is {duration!r}, which is {'negative' if value < 0 else 'too short'}.",
-            f"It must be at least {show_duration(least) if least else 'zero'}.",
-            "windows look both ways by before= and after=; both are lengths, not directions.",
+            f"It must be at least {unit if least else 'zero'}.",
+            "write a length; a window looks both ways by before= and after=."
+            if "within" in what
+            else "write a length.",
         )
+    if value > LONGEST:
+        raise SpecError.of(
+            f"{what} is {duration!r}, which is too long.", "The longest is 2**62 microseconds, 146,000 years.",
+            "leave the window out (weft.unbounded()) to join with the full history.",
+        )  # fmt: skip
     return value
 
 
 def _parse(what: str, text: str) -> int:
-    total, end = 0.0, 0
+    total, end = Decimal(0), 0
     for part in _PART.finditer(text):
         unit = part[2].lower().replace("µ", "u")
         factor = _UNITS.get(unit) or _UNITS.get(unit.rstrip("s"))
         if factor is None or text[end : part.start()].strip(" ,"):
             break
-        total += float(part[1]) * factor
+        total += Decimal(part[1]) * factor
         end = part.end()
     else:
         if end and not text[end:].strip():
-            return round(total)
+            if total != int(total):
+                raise SpecError.of(
+                    f"{what} is {text!r}, which is no whole number of microseconds.",
+                    "Timestamps have microseconds, nothing finer.", "round it to '1 us' or more.",
+                )  # fmt: skip
+            return int(total)
     raise SpecError.of(
         f"{what} is {text!r}, which is not a duration.",
         f"Units are: {', '.join(_UNITS)}, also in the plural.",
-        f"write {what}='10 seconds' or '1 hour 30 minutes'.",
+        "write '10 seconds' or '1 hour 30 minutes'.",
     )
 
 

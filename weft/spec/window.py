@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.errors import SpecError
-from weft.spec.duration import Duration, microseconds, show_duration
+from weft.spec.duration import LONGEST, Duration, microseconds, show_duration
 
 __all__ = [
     "Last",
@@ -171,6 +171,7 @@ def unbounded() -> Unbounded:
 
 
 def _columns(name: str, what: str, on: str | None, left: str | None, right: str | None) -> tuple[str, str]:
+    _check_names(name, on, left, right)
     left, right = left or on, right or on
     if left is None or right is None:
         missing = " and ".join(side for side, column in (("left", left), ("right", right)) if column is None)
@@ -183,6 +184,7 @@ def _columns(name: str, what: str, on: str | None, left: str | None, right: str 
 
 
 def _orders(name: str, order: str | None, left: str | None, right: str | None) -> tuple[str | None, str | None]:
+    _check_names(name, order, left, right)
     left, right = left or order, right or order
     if (left is None) != (right is None):
         raise SpecError.of(
@@ -208,9 +210,17 @@ def _delay(delay: Duration | None) -> int | None:
     return None if delay is None else microseconds("delay", delay)
 
 
+def _check_names(name: str, *columns: object) -> None:
+    for column in columns:
+        if column is not None and not isinstance(column, str):
+            raise SpecError.of(
+                f"{name}() got the column {column!r}.", "A column is given by its name.", "write on='ts'."
+            )
+
+
 def _count(name: str, n: object) -> int:
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LONGEST:
         raise SpecError.of(
-            f"{name}() got {n!r} rows.", "It needs a whole number of at least 1.", f"write {name}(100_000)."
+            f"{name}() got {n!r} rows.", "It needs a whole number from 1 to 2**62.", f"write {name}(100_000)."
         )
     return n

@@ -130,6 +130,17 @@ class StateStore:
             "restart with the join that wrote it, or give the new join a new checkpoint location.",
         )
 
+    def next_batch(self) -> int:
+        """Return the batch to go on with: the one after the last that all its tasks finished, else that one again."""
+        folder = self.folder / "0"
+        done = [int(name.removesuffix(".json")) for name in folder.names() if name.removesuffix(".json").isdigit()]
+        if not done:
+            return 0
+        first = self.manifest(0, max(done))
+        tasks = 0 if first is None else int(first.plan["tasks"])
+        whole = tasks and all((self.folder / str(task)).exists(f"{max(done)}.json") for task in range(tasks))
+        return max(done) + 1 if whole else max(done)
+
     # Plans
 
     def read_plan(self, batch: int) -> Plan:

@@ -16,6 +16,7 @@ import pyarrow.types as pt
 from sqlglot import exp
 
 from weft.errors import SpecError
+from weft.kernels import in_microseconds
 from weft.local.expr import cast, compare, logic, numbers, operators, strings, times, values
 from weft.local.expr.frame import Frame, Handler, Value
 from weft.local.expr.types import normal
@@ -113,4 +114,6 @@ def _load(column: pa.ChunkedArray, zone: str) -> Value:
     """Return a column as one array in the type it is computed in."""
     array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
     kind = normal(array.type, zone)
-    return array if array.type == kind else array.cast(kind, safe=False)
+    if array.type == kind:
+        return array
+    return in_microseconds(array).cast(kind) if pt.is_timestamp(array.type) else array.cast(kind, safe=False)
