@@ -9,11 +9,14 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 ON = "abs(l.x - r.x) <= 40"
+SAME = "(l.x & -256) = (r.x & -256)"
+CONDITIONS = {"range": ON, "adsp": ON, "fastjoin": SAME, "sta": SAME}
 NEAR, DELAY = "25 seconds", "3 seconds"
 SCHEMA = "id bigint, ts timestamp_ntz, x bigint"
 
@@ -23,6 +26,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--tasks", type=int, default=3)
+    parser.add_argument("--scheme", choices=sorted(CONDITIONS), default="range")
     parser.add_argument("--conf", action="append", default=[])
     args = parser.parse_args()
 
@@ -31,6 +35,11 @@ def main() -> None:
     import weft
 
     folder: Path = args.folder
+    # All of them as eager as they can be: there should be a migration to be killed in.
+    schemes: dict[str, Any] = {
+        "range": "range", "adsp": weft.Adsp(patience=1), "sta": weft.Sta(top=2, margin=1, worth=0),
+        "fastjoin": weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True),
+    }  # fmt: skip
     conf = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -56,7 +65,8 @@ def main() -> None:
         for side in ("left", "right")
     ]
     pairs = weft.join(
-        *sides, on=ON, window=weft.within(NEAR, on="ts", delay=DELAY), scheme="range", tasks=args.tasks,
+        *sides, on=CONDITIONS[args.scheme], window=weft.within(NEAR, on="ts", delay=DELAY), scheme=schemes[args.scheme],
+        tasks=args.tasks,
         select=["l.id AS l", "r.id AS r"], state=str(folder / "state"),
     )  # fmt: skip
     writer = pairs.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))

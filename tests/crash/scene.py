@@ -48,13 +48,13 @@ def write_input(folder: Path, batches: int, rows: int = 250, first: int = 0, dri
             aside.rename(file)
 
 
-def oracle(folder: Path) -> list[tuple[int, int]]:
+def oracle(folder: Path, on: str = ON) -> list[tuple[int, int]]:
     """Return the pairs of ids that DuckDB finds in the input files."""
     assert DELAY == "3 seconds"  # no row is later than two: none is dropped
     with duckdb.connect() as connection:
         return connection.sql(f"""
             select l.id as l, r.id as r from '{folder}/left/*.parquet' l, '{folder}/right/*.parquet' r
-            where {ON} and r.ts between l.ts - interval '{NEAR}' and l.ts + interval '{NEAR}' order by all
+            where {on} and r.ts between l.ts - interval '{NEAR}' and l.ts + interval '{NEAR}' order by all
         """).fetchall()
 
 

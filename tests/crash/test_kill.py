@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.crash.driver import CONDITIONS
 from tests.crash.scene import Spawned, committed_files, drive, oracle, sink, wait_for, write_input
-from weft.observe import inspect_query
+from weft.observe import find_query, inspect_query, read_batch
 
 pytestmark = pytest.mark.crash
 
@@ -49,6 +50,26 @@ def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
     assert view.last_batch >= 19
     assert view.plan["scheme"] == "range"  # it began as a matrix
     assert not view.damage
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("scheme", ["adsp", "fastjoin", "sta"])
+def test_killed_while_state_migrates(tmp_path: Path, scheme: str) -> None:
+    """The driver dies twice in the batches in which an adaptive scheme moves state: half of the manifests are there."""
+    batches = 9
+    write_input(tmp_path, batches)
+    options = ("--scheme", scheme, "--tasks", "4")
+    for batch in (2, 4):
+        with drive(tmp_path, *options) as driver:
+            reached = partial(_reached, tmp_path, batch, "first manifest")
+            wait_for(reached, 240, f"batch {batch}", alive=[driver])
+            driver.kill()
+    with drive(tmp_path, *options) as driver:
+        wait_for((tmp_path / "done").exists, 240, "the last run", alive=[driver])
+    assert sink(tmp_path) == oracle(tmp_path, CONDITIONS[scheme])
+    query = find_query(str(tmp_path / "state"))
+    seen = [one for batch in range(batches) if (one := read_batch(query, batch)) is not None]
+    assert any(one.migration for one in seen), "no plan changed: the kills prove nothing"
 
 
 def _reached(folder: Path, batch: int, moment: str) -> bool:

@@ -60,6 +60,17 @@ CASES = {
         EQUAL, weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True), moves=True
     ),
     "equality, auto": Case(EQUAL),
+    "adsp": Case(BAND, weft.Adsp(patience=1), moves=True),
+    "square": Case(BAND, weft.Square()),
+    "dynamic": Case(BAND, weft.Dynamic()),
+    "readj": Case(EQUAL, weft.Readj()),
+    "pim-tree": Case(BAND, index="pim-tree"),
+    "im-tree": Case(BAND, index="im-tree"),
+    "css-tree": Case(BAND, index="css-tree"),
+    "b+-tree": Case(BAND, index="bplustree"),
+    "chained": Case(EQUAL, index="chained"),
+    "round robin": Case(BAND, index="round-robin"),
+    "hot and cold": Case(EQUAL, index="hotcold"),
     "sta": Case(LESS, weft.Sta(top=2, margin=1, worth=0), moves=True),
 }
 
