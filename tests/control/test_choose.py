@@ -99,3 +99,11 @@ def test_range_needs_something_to_cut() -> None:
     window: Window = weft.unbounded()
     with pytest.raises(SpecError, match="needs a band or an inequality"):
         weft.local.explain(SCHEMA, SCHEMA, on="l.id != r.id", window=window, scheme="range", tasks=2)
+
+
+@pytest.mark.paper("001-29")
+def test_areas_are_drawn() -> None:
+    table = pa.schema({"x": pa.int64()})
+    told = weft.local.explain(table, table, on="abs(l.x - r.x) <= 3", scheme=weft.Adsp(), tasks=6)
+    assert "matrix:" in str(told) and "tasks in use" in str(told)
+    assert "<svg" in told._repr_html_()

@@ -7,7 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.cli.output import out, print_json, size
+from weft.control import draw
 from weft.observe import QueryView, inspect_query, list_queries
+from weft.routing import AreaPlan, plan_from_json
 from weft.types import SIDES
 
 __all__ = ["list_state", "show_state"]
@@ -76,6 +78,9 @@ def _facts(view: QueryView) -> list[tuple[str, str | Text]]:
         ("window", view.window), *((f"{side} keeps", view.schemas[side]) for side in SIDES if view.schemas[side]),
         ("plan", _plan(view)), ("last good", _health(view)),
     ]  # fmt: skip
+    if view.plan.get("scheme") == AreaPlan.scheme:
+        held = {task.task: sum(task.rows.values()) for task in view.tasks}
+        facts.append(("matrix", draw(plan_from_json(view.plan), held)))
     if view.unfinished:
         facts.append(
             ("unfinished", Text(f"{view.unfinished}: still running, or interrupted and replayed at the next start"))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.control.choose import Choice
+from weft.control.draw import draw, draw_svg
 from weft.control.two_predicates import TwoPredicates, two_predicates
 from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, StaPlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
@@ -27,10 +28,13 @@ class Explanation:
     """How a join will run. `str()` for a terminal, HTML in a notebook, `to_dict()` for programs."""
 
     parts: tuple[tuple[str, str], ...]
+    picture: str = ""
+    """An SVG of the tuple matrix, if the plan cuts one into areas."""
 
     def __str__(self) -> str:
         width = max(len(name) for name, _ in self.parts)
-        return "\n".join(f"{name + ':':<{width + 1}} {text}" for name, text in self.parts)
+        following = "\n" + " " * (width + 2)
+        return "\n".join(f"{name + ':':<{width + 1}} {text.replace(chr(10), following)}" for name, text in self.parts)
 
     def __repr__(self) -> str:
         return str(self)
@@ -40,7 +44,7 @@ class Explanation:
             f"<tr><th style='text-align:left'>{html.escape(n)}</th><td style='text-align:left'>{html.escape(t)}</td></tr>"
             for n, t in self.parts
         )
-        return f"<table>{rows}</table>"
+        return f"<table>{rows}</table>{self.picture}"
 
     def to_dict(self) -> dict[str, str]:
         """Return the parts by name."""
@@ -69,13 +73,16 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     ways = two_predicates(spec, _EXAMPLE, _EXAMPLE)
     if ways is not None:
         parts.append(("two terms", _ways(ways)))
+    areas = isinstance(first, AreaPlan)
+    if areas:
+        parts.append(("matrix", draw(first)))
     if spec.condition.residual:
         parts.append(("residual", f"{spec.condition.residual} (evaluated on the pairs)"))
     for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
         if text:
             parts.append((f"{side} filter", text))
     parts.append(("state", _state(spec) if streaming else "none: both sides are read whole, in one batch"))
-    return Explanation(tuple(parts))
+    return Explanation(tuple(parts), draw_svg(first) if areas else "")
 
 
 def _ways(ways: TwoPredicates) -> str:
