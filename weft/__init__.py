@@ -33,19 +33,20 @@ from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 if TYPE_CHECKING:
     from weft import local
     from weft.spark import explain, join, self_join, session
-    from weft.spark.natural import natural_join
+    from weft.spark.natural import natural_join, refused_documents
 
 __all__ = [
     "Adsp", "Association", "Biclique", "Broadcast", "ContRand", "Disjoint", "Dynamic", "Everywhere", "FastJoin",
     "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range", "Readj", "SetCover", "SpecError", "Split",
     "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
-    "natural_join", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
+    "natural_join", "refused_documents", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
 _LAZY = dict.fromkeys(("explain", "join", "self_join", "session"), "weft.spark") | {
-    "natural_join": "weft.spark.natural"
+    "natural_join": "weft.spark.natural",
+    "refused_documents": "weft.spark.natural",
 }
 
 

@@ -83,3 +83,18 @@ def test_mistakes_are_told_before_anything_runs(spark: SparkSession) -> None:
         WEFT.natural_join(frame, id="n")
     with pytest.raises(SpecError, match="DataFrames"):
         WEFT.natural_join([1], id="n")
+
+
+def test_lines_that_are_no_documents_are_counted_and_can_be_kept(spark: SparkSession, tmp_path: Path) -> None:
+    desk = Desk(spark, tmp_path)
+    lines = ['{"a": 1}', "nonsense", '{"a": 1, "b": 2}', "[1, 2]", None, '{"a": ']
+    docs = pa.table({"n": range(6), "document": pa.array(lines, pa.string())})
+    stream = desk.stream("docs", [docs])
+    found = desk.run(weft.natural_join(stream, id="n", window=weft.unbounded(), tasks=2, state=desk.state))
+    assert pairs(found) == [(0, 2)]
+    (metrics,) = (tmp_path / "state").glob("*/0/0.metrics.json")
+    refused = weft.refused_documents(spark.read.parquet(str(tmp_path / "docs"))).toArrow().sort_by("n")
+    assert json.loads(metrics.read_text())["refused"] == refused.num_rows >= 3
+    assert {1, 3, 5} <= set(refused["n"].to_pylist()) and all(refused["reason"].to_pylist())
+    with pytest.raises(UnknownColumn):
+        weft.refused_documents(stream, column="nothing")

@@ -22,13 +22,14 @@ class Header:
     """What one map partition tells every task about its rows of one side.
 
     `rows` and `newest` (the greatest timestamp); for ordered count windows `order`, the order words of all its rows,
-    ascending.
+    ascending; `refused`, how many of them could not be read (documents).
     """
 
     partition: int
     rows: int
     newest: int = WORD_MIN
     order: Words = field(default_factory=lambda: np.zeros(0, np.int64))
+    refused: int = 0
 
 
 def watermark(spec: JoinSpec, clock: Clock) -> int:

@@ -52,7 +52,8 @@ def pack_delivery(
 
 def pack_header(sink: pa.BufferOutputStream, side: Side, header: Header) -> None:
     """Append a header to a byte sink."""
-    note = {"side": side, "partition": header.partition, "piece": -1, "rows": header.rows, "newest": header.newest}
+    note = {"side": side, "partition": header.partition, "piece": -1, "rows": header.rows, "newest": header.newest,
+            "refused": header.refused}  # fmt: skip
     schema = pa.schema([pa.field("order", pa.int64())], {_KEY: json.dumps(note).encode()})
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.record_batch([pa.array(header.order)], schema=schema))
@@ -66,7 +67,7 @@ def unpack(data: pa.Buffer) -> Shipment:
     side, partition, piece = note["side"], note["partition"], note["piece"]
     columns = [one_chunk(column) for column in table.columns]
     if piece < 0:
-        header = Header(partition, note["rows"], note["newest"], columns[0].to_numpy())
+        header = Header(partition, note["rows"], note["newest"], columns[0].to_numpy(), note["refused"])
         return Shipment(side, partition, piece, header=header)
     first = table.column_names.index("_u")
     words = read_words(table.column_names[:first], columns, columns[first + 2 :], note["words"], table.num_rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
@@ -37,7 +37,7 @@ from weft.spark.join import _place, _tasks, _where
 from weft.spec import Unbounded, Window, unbounded
 from weft.types import SIDES, Side
 
-__all__ = ["natural_join"]
+__all__ = ["natural_join", "refused_documents"]
 
 _SHIPPED = "task int, body binary"
 
@@ -112,6 +112,38 @@ def natural_join(
     return whole.repartitionById(number, F.col("task")).mapInArrow(task, output)
 
 
+def refused_documents(
+    frame: DataFrame, *, column: str = "document", nulls: str = "absent", arrays: str = "whole"
+) -> DataFrame:
+    """Return the rows of a frame, streaming or not, whose document `natural_join` cannot read, with the `reason`.
+
+    The join itself counts them (`refused` in the metrics of each batch) and goes on without them; write this frame to a
+    sink of its own to keep them.
+    """
+    if column not in frame.columns:
+        raise UnknownColumn.on_side("left", column, frame.columns)
+    output = StructType([*frame.schema.fields, StructField("reason", StringType())])
+    task = RefuseTask(Reader(nulls, arrays), frame.columns.index(column), arrow_schema(frame.sparkSession, output))
+    return frame.mapInArrow(task, output)
+
+
+@dataclass(frozen=True)
+class RefuseTask:
+    """Keeps the rows that are no documents."""
+
+    reader: Reader
+    column: int
+    output: pa.Schema
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Read one partition."""
+        for batch in batches:
+            read = self.reader.read(pa.chunked_array([batch.column(self.column)]))
+            if len(read.refused):
+                kept = batch.take(pa.array(read.refused))
+                yield pa.record_batch([*kept.columns, pa.array(read.reasons, pa.string())], schema=self.output)
+
+
 def _selected(frame: DataFrame, column: str, id: str, window: Window, side: Side) -> DataFrame:  # noqa: A002
     """Return id, document and the window's column."""
     columns = [frame[id].alias("id"), frame[column].alias("document")]
@@ -137,25 +169,30 @@ class DocumentRouteTask:
         store = None if self.where is None or here.query is None else self.where.store(self.job, here.query)
         plan = self.plan or plan_of(self.job, store, here.batch or 0)
         router: DocumentRouter | None = None
+        refused = 0
         for piece, table in enumerate(_pieces(batches, whole=spec.counted)):
             if router is None:
                 inputs = document_inputs(table.num_columns > 2)
                 router = DocumentRouter(spec, self.side, inputs, plan, here.batch or 0, here.partition)
-            deliveries = router.route(self._coded(table))
+            coded, unread = self._coded(table)
+            refused += unread
+            deliveries = router.route(coded)
             yield from _ship(
                 (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece)) for d in deliveries
             )
         if router is not None:
             roles: tuple[Side, ...] = SIDES if spec.self_join else (self.side,)
             for role in roles:  # one stream has one clock: both sides of it advance
-                write = partial(pack_header, side=role, header=router.header())
+                write = partial(pack_header, side=role, header=replace(router.header(), refused=refused))
                 yield from _ship((task, write) for task in range(plan.tasks))
 
-    def _coded(self, table: pa.Table) -> pa.Table:
+    def _coded(self, table: pa.Table) -> tuple[pa.Table, int]:
+        """Return the documents as coded pairs, and how many lines are none."""
         payload = self.job.payload[self.side]
-        coded = self.reader.read(table.column(1)).coded.to_table()
-        columns = [table.column(0).cast(payload.field(0).type), *coded.columns]
-        return pa.table([*columns, *table.columns[2:]], names=[*payload.names, *table.column_names[2:]])
+        read = self.reader.read(table.column(1))
+        columns = [table.column(0).cast(payload.field(0).type), *read.coded.to_table().columns]
+        made = pa.table([*columns, *table.columns[2:]], names=[*payload.names, *table.column_names[2:]])
+        return made, len(read.refused)
 
 
 @dataclass(frozen=True)

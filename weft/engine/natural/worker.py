@@ -54,17 +54,23 @@ class NaturalWorker(Worker):
             yield table
         if self.store is not None:
             self.store.write_metrics(
-                self.task, self.batch, self._metrics(done, count, saved - started, self.now() - saved)
+                self.task, self.batch, self._metrics(done, arrivals, count, saved - started, self.now() - saved)
             )
 
-    def _metrics(self, done: NaturalStep, pairs: int, state: float, joined: float) -> dict[str, object]:
-        """Return what the batch did; of the notes only the counts (004-34)."""
+    def _metrics(
+        self, done: NaturalStep, arrivals: Arrivals, pairs: int, state: float, joined: float
+    ) -> dict[str, object]:
+        """Return what the batch did; of the notes only the counts (004-34). Task 0 tells how many lines were refused."""
+        sides: tuple[Side, ...] = ("left",) if self.job.spec.self_join else SIDES  # one stream has two headers
+        refused = sum(header.refused for side in sides for header in arrivals.headers[side]) if self.task == 0 else 0
         stats = done.stats.to_json()
         notes = {name: value for name, value in stats.pop("notes").items() if isinstance(value, int)}
         return {
             "pairs": pairs,
             "seconds": {"state": state, "pairs": joined},
             "migrated": self.migrated,
+            "gained": self.moved.gained,
+            "refused": refused,
             **stats,
             **notes,
         }
