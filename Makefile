@@ -71,6 +71,6 @@ papers: setup ## Which items of the papers have a test or benchmark, and which h
 	@$(BIN)/python -m tests.papers.report
 
 clean: ## Remove .venv, caches and what demo and benchmarks wrote
-	rm -rf $(VENV) build dist demo-out bench-out spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) build dist demo-out bench-out weft-papers spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find weft tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -124,6 +124,8 @@ class StateStore:
         changed = [
             f"{name}: was {before.get(name)!r}, is {now!r}" for name, now in identity.items() if before.get(name) != now
         ]
+        plain = [change for change in changed if not change.startswith("words:")]  # follows from the others, mostly
+        changed = plain or changed
         raise LateStateError.of(
             f"The state in {self.folder} belongs to another join.",
             "What changed: " + "; ".join(changed[:4] or [f"fingerprint {fingerprint} is now {self.fingerprint}"]) + ".",
