@@ -16,7 +16,7 @@ os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 ON = "abs(l.x - r.x) <= 40"
 SAME = "(l.x & -256) = (r.x & -256)"
-CONDITIONS = {"range": ON, "adsp": ON, "fastjoin": SAME, "sta": SAME}
+CONDITIONS = {"range": ON, "adsp": ON, "fastjoin": SAME}
 NEAR, DELAY = "25 seconds", "3 seconds"
 SCHEMA = "id bigint, ts timestamp_ntz, x bigint"
 
@@ -37,7 +37,7 @@ def main() -> None:
     folder: Path = args.folder
     # All of them as eager as they can be: there should be a migration to be killed in.
     schemes: dict[str, Any] = {
-        "range": "range", "adsp": weft.Adsp(patience=1), "sta": weft.Sta(top=2, margin=1, worth=0),
+        "range": "range", "adsp": weft.Adsp(patience=1),
         "fastjoin": weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True),
     }  # fmt: skip
     conf = {

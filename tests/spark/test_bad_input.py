@@ -189,10 +189,10 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
         {"scheme": "hsah"},
         UnknownName,
         "no scheme named 'hsah'",
-        "Known: auto, broadcast",
+        "Known: adsp, auto, biclique",
         "did you mean 'hash'",
     ),
-    "unknown index": ({"index": "btree9"}, UnknownName, "no index named 'btree9'", "Known: auto, hash", ""),
+    "unknown index": ({"index": "btree9"}, UnknownName, "no index named 'btree9'", "Known: auto, bplustree", ""),
     "hash without equality": (
         {"scheme": "hash"},
         SpecError,

@@ -221,6 +221,8 @@ def _check_names(name: str, *columns: object) -> None:
 def _count(name: str, n: object) -> int:
     if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= LONGEST:
         raise SpecError.of(
-            f"{name}() got {n!r} rows.", "It needs a whole number of at least 1 and at most 2**62.", f"write {name}(100_000)."
+            f"{name}() got {n!r} rows.",
+            "It needs a whole number of at least 1 and at most 2**62.",
+            f"write {name}(100_000).",
         )
     return n
