@@ -67,8 +67,8 @@ class Block:
         Then a word follows from its row number and need not be looked up.
         """
         if column not in self._lines:
-            low, high = self.limits[column]
-            counts = high - low == len(self) - 1 and bool((np.diff(self.words[column]) == 1).all())
+            words, (low, high) = self.words[column], self.limits[column]
+            counts = high - low == len(words) - 1 and bool((words[1:] - words[:-1] == 1).all())
             self._lines[column] = (low, 0) if low == high else (low, 1) if counts else None
         return self._lines[column]
 

@@ -40,6 +40,29 @@ def test_keys_that_differ_in_low_bits_only(low_bits: int) -> None:
     assert order_of([words]).tolist() == np.argsort(words, kind="stable").tolist()
 
 
+_ROWS = [2, 129, 256, 257, 4096, 70_000]
+_KEYS = {
+    "even": lambda random, n: random.integers(0, 1 << 40, n),
+    "every bit": lambda random, n: random.integers(WORD_MIN, WORD_MAX, n),
+    "few": lambda random, n: random.integers(0, 5, n),
+    "as wide as two digits": lambda random, n: random.integers(0, 1 << 16, n),
+    "skewed": lambda random, n: np.minimum(random.zipf(1.3, n), 1 << 40),
+    "three crowds": lambda random, n: random.integers(0, 1000, n) + (random.integers(0, 3, n) << 50),
+    "falling": lambda random, n: -np.arange(n),
+    "one": lambda random, n: np.full(n, 7),
+}
+
+
+@pytest.mark.parametrize("rows", _ROWS)
+@pytest.mark.parametrize("keys", _KEYS)
+def test_radix_sort_and_its_ways_out(keys: str, rows: int) -> None:
+    """Even keys settle after two passes, narrow ones need no settling, crowded ones are sorted another way."""
+    words = np.asarray(_KEYS[keys](np.random.default_rng(rows), rows), np.int64)
+    order = sort_by([words])
+    assert np.array_equal(order.rows, np.argsort(words, kind="stable"))
+    assert np.array_equal(order.keys[0], np.sort(words))
+
+
 def test_the_order_of_a_block_is_remembered_by_identity() -> None:
     words = np.array([[3, 1, 2], [1, 2, 3]])
     first = remembered(words, (0,))
@@ -52,3 +75,9 @@ def test_kernels_as_plain_python() -> None:
     order = np.array([1, 0, 2])
     assert plain(sort.repair)(np.array([5, 3, 4]), order)
     assert order.tolist() == [1, 2, 0]
+    packed = np.array([3 << 8, 1 << 8, 2 << 8, 1 << 8 | 1], np.uint64)
+    plain(sort.radix)(packed, packed.copy(), 0, 8)
+    assert packed.tolist() == [256, 257, 512, 768]
+    assert plain(sort.settle)(packed[::-1].copy())
+    crowded = np.arange(50, 0, -1, dtype=np.uint64)
+    assert not plain(sort.settle)(crowded)

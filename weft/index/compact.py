@@ -69,6 +69,9 @@ def _without_expired(
     run, layout = held.run, held.layout
     if expiry is None or held.zone(expiry)[0] >= before:
         return run, held.keys, 0
+    base = held.counts_from(expiry)
+    if base is not None and not behind:
+        return run, held.keys, min(before - base, run.rows)
     dead, mixed = 0, False
     for part in run.parts:
         low, high = part.limits[expiry]
@@ -94,12 +97,11 @@ def _without_expired(
 
 def _tail(parts: Sequence[Block], dead: int) -> list[Block]:
     """Return the parts without the first `dead` rows."""
-    left: list[Block] = []
-    for part in parts:
+    for number, part in enumerate(parts):
         if dead < len(part):
-            left.append(part.tail(dead))
-        dead = max(0, dead - len(part))
-    return left
+            return [part.tail(dead), *parts[number + 1 :]]
+        dead -= len(part)
+    return []
 
 
 _MOST = 1024

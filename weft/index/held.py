@@ -75,16 +75,15 @@ class Held:
         """Learn what is known of the runs that were merged into this one, oldest first; only oldest rows may be gone."""
         rows, before = self.run.rows, sum(each.run.rows for each in merged)
         for column, base in merged[0]._counts.items():
-            bases = [each._counts.get(column) for each in merged]
+            bases = [each.counts_from(column) for each in merged]
             ends = [None if b is None else b + each.run.rows for b, each in zip(bases, merged, strict=True)]
             if base is not None and bases[1:] == ends[:-1] and ends[-1] is not None:
                 self._counts[column] = ends[-1] - rows
                 self._zones[column] = (ends[-1] - rows, ends[-1] - 1)
         if rows == before:
             for column in merged[0]._zones:
-                zones = [each._zones[column] for each in merged if column in each._zones]
-                if len(zones) == len(merged):
-                    self._zones[column] = (min(low for low, _ in zones), max(high for _, high in zones))
+                zones = [each.zone(column) for each in merged]
+                self._zones[column] = (min(low for low, _ in zones), max(high for _, high in zones))
 
     @cached_property
     def leading(self) -> Words:

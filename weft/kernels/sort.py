@@ -1,9 +1,10 @@
-"""Sorting words: the fastest sort there is, of one word that holds both the key and the row number.
+"""Sorting words: one word holds both the key and the row number, and two passes of radix sort do most of the work.
 
-`np.sort` of 64-bit words is vectorised and several times faster than any argsort. So the key's bits (less its minimum)
-and the row number are packed into one word, sorted, and taken apart. The row number breaks ties, so the order is
-stable. Keys too wide to fit lose low bits; the few rows that then stand wrong are repaired, or, when they are many, the
-words are sorted the slow way.
+The key's bits (less its minimum) and the row number are packed into one word, sorted, and taken apart. The row number
+breaks ties, so the order is stable. Radix sort looks at the leading bits alone, a few more than the rows have; what then
+stands wrong is a few neighbours, and they are inserted where they belong. Keys so crowded that this does not pay go to
+`np.sort`, which is vectorised. Keys too wide to fit lose low bits; the few rows that then stand wrong are repaired, or,
+when they are many, the words are sorted the slow way.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ __all__ = ["Order", "order_of", "remembered", "sort_by"]
 
 Packed = NDArray[np.uint64]
 
+_SPARE = 5
+"""Leading bits that radix sort looks at, beyond those of the number of rows: of keys that lie evenly few then tie."""
+_LEAST_DIGIT, _MOST_DIGIT = 8, 13
+
 
 @kernel
 def pack(words: Words, low: int, shift: int, bits: int, out: Packed) -> None:
@@ -41,6 +46,54 @@ def unpack(packed: Packed, low: int, bits: int, order: Rows, keys: Words) -> Non
     for i in range(len(packed)):
         order[i] = np.int32(packed[i] & mask)
         keys[i] = np.int64((packed[i] >> up) + base)
+
+
+@kernel
+def radix(packed: Packed, other: Packed, shift: int, digit: int) -> None:
+    """Sort by the two digits above `shift`, the lower one first; each pass keeps the order of equal digits."""
+    size = np.uint64(1) << np.uint64(digit)
+    mask, low, high = size - np.uint64(1), np.uint64(shift), np.uint64(shift + digit)
+    lower, upper = np.zeros(size, np.int32), np.zeros(size, np.int32)
+    for i in range(len(packed)):
+        word = packed[np.uint64(i)]
+        lower[(word >> low) & mask] += np.int32(1)
+        upper[word >> high] += np.int32(1)
+    below, beneath = np.int32(0), np.int32(0)
+    for d in range(size):  # from how many there are to where the first one goes
+        count, lower[d] = lower[d], below
+        below += count
+        count, upper[d] = upper[d], beneath
+        beneath += count
+    for i in range(len(packed)):
+        word = packed[np.uint64(i)]
+        digit_ = (word >> low) & mask
+        at = lower[digit_]
+        other[np.uint64(at)] = word
+        lower[digit_] = at + np.int32(1)
+    for i in range(len(packed)):
+        word = other[np.uint64(i)]
+        digit_ = word >> high
+        at = upper[digit_]
+        packed[np.uint64(at)] = word
+        upper[digit_] = at + np.int32(1)
+
+
+@kernel
+def settle(packed: Packed) -> bool:
+    """Insert the words that stand behind greater ones; give up when they are many or far from their place."""
+    budget = 2 * len(packed)
+    for i in range(1, len(packed)):
+        word = packed[np.uint64(i)]
+        if packed[np.uint64(i - 1)] > word:
+            j = i
+            while j > 0 and packed[np.uint64(j - 1)] > word:
+                packed[np.uint64(j)] = packed[np.uint64(j - 1)]
+                j -= 1
+            packed[np.uint64(j)] = word
+            budget -= i - j
+            if budget < 0:
+                return False
+    return True
 
 
 @kernel
@@ -104,15 +157,28 @@ def _join(first: Words, second: Words) -> Words | None:
     return joined
 
 
+def _sort_packed(packed: Packed, wide: int, bits: int) -> None:
+    """Sort words of `wide` bits whose last `bits` ascend already."""
+    digit = max(_LEAST_DIGIT, (bits + _SPARE + 1) // 2)
+    if wide <= digit or digit > _MOST_DIGIT or bits < _LEAST_DIGIT:
+        packed.sort()
+        return
+    shift = max(wide - 2 * digit, 0)
+    radix(packed, np.empty_like(packed), shift, digit)
+    if shift > bits and not settle(packed):  # otherwise every bit of the key was looked at
+        packed.sort()
+
+
 def _sort_one(words: Words) -> Order:
     n = len(words)
     if n < 2:
         return Order(np.arange(n, dtype=np.int32), (words,))
     low, bits = int(words.min()), (n - 1).bit_length()
-    shift = max(0, (int(words.max()) - low).bit_length() + bits - 64)
+    wide = (int(words.max()) - low).bit_length() + bits
+    shift = max(0, wide - 64)
     packed = np.empty(n, np.uint64)
     pack(words, low, shift, bits, packed)
-    packed.sort()
+    _sort_packed(packed, min(64, wide), bits)
     rows, keys = aligned(n, np.int32), aligned(n, np.int64)
     unpack(packed, low, bits, rows, keys)
     if shift:
