@@ -108,19 +108,19 @@ def run(
 
     \b
     checkpoint = "out/checkpoint"
-    \\[left]                                  # and \\[right]; or \\[stream] for a self join
+    \\[left]                               # and \\[right]; or \\[stream] alone
     format = "parquet"
     path = "data/left"
     schema = "id long, ts timestamp, v1 double, i1 double"
     \\[join]
-    on = "l.v1 > r.v2 AND l.i1 < r.i2"      # aliases l and r; a and b for a self join
-    window = { kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }
+    on = "l.v1 > r.v2 AND l.i1 < r.i2"   # a and b for \\[stream]
+    window = { kind = "within", span = "10 s", on = "ts", delay = "5 s" }
     state = "out/state"
     \\[sink]
     format = "parquet"
     path = "out/pairs"
     \\[trigger]
-    available_now = true                    # or processing_time = "5 seconds"
+    available_now = true                 # or processing_time = "5 seconds"
     """  # noqa: D301
     from weft.cli.run import run_job
 

@@ -22,10 +22,14 @@ from weft.errors import JobError, LateStateError, SpecError, UnknownName, WeftEr
 
 __all__ = ["complain", "err", "exit_code", "log_file", "on_stop", "out", "print_json", "size"]
 
+_WIDE = 200
+"""Columns of output that goes to a file or a pipe: nothing there cuts a line."""
+
 
 def out() -> Console:
     """Return the console of results."""
-    return Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+    to_person = sys.stdout.isatty()
+    return Console(highlight=False, soft_wrap=not to_person, width=None if to_person else _WIDE)
 
 
 def err() -> Console:

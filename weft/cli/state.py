@@ -25,18 +25,13 @@ def list_state(path: str, *, as_json: bool) -> int:
     if not lines:
         console.print(f"No query has state under {path}.")
         return 0
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="cyan")
-    for name in ("query", "last batch", "tasks", "rows", "on disk", "scheme"):
-        table.add_column(name, justify="left" if name in ("query", "scheme") else "right", no_wrap=True)
-    table.add_column("join", overflow="fold")
-    for line in lines:
-        join = Text(line.condition or "?", style="bold")
-        join.append(f"\n{line.window}", style="dim")
+    for line in lines:  # not a table: ids and conditions are long, terminals are not
+        batch = "no batch yet" if line.batch is None else f"batch {line.batch}"
+        facts = (batch, f"{line.tasks} tasks", f"{line.rows:,} rows", f"{size(line.bytes)} on disk", line.scheme)
+        console.print(Text.assemble((line.query, "bold cyan"), "  ", ", ".join(fact for fact in facts if fact)))
+        console.print(Text.assemble("  ", (line.condition or "?", "bold"), f", {line.window}" if line.window else ""))
         if line.trouble:
-            join.append(f"\n{line.trouble}", style="red")
-        batch = "none" if line.batch is None else str(line.batch)
-        table.add_row(line.query, batch, str(line.tasks), f"{line.rows:,}", size(line.bytes), line.scheme, join)
-    console.print(table, soft_wrap=False)
+            console.print(Text(f"  {line.trouble}", style="red"))
     return 0
 
 
@@ -117,14 +112,14 @@ def _health(view: QueryView) -> Text:
 def _tasks(view: QueryView) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="cyan", title_justify="left")
     table.title = f"after batch {view.batch}, imbalance {view.imbalance:.2f}"
-    for name in ("task", "left rows", "right rows", "segments", "bytes", "late left", "late right"):
+    for name in ("task", "left rows", "right rows", "segments", "bytes", "late"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("versions kept", no_wrap=True)
+    table.add_column("versions", no_wrap=True)
     for task in view.tasks:
         kept = f"{task.versions[0]} to {task.versions[-1]}" if task.versions else "none"
         table.add_row(
             str(task.task), f"{task.rows['left']:,}", f"{task.rows['right']:,}",
-            f"{task.segments['left']} + {task.segments['right']}", size(task.bytes), f"{task.late['left']:,}",
-            f"{task.late['right']:,}", kept,
+            f"{task.segments['left']} + {task.segments['right']}", size(task.bytes),
+            f"{task.late['left']:,} + {task.late['right']:,}", kept,
         )  # fmt: skip
     return table
