@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
+from weft.cli.job import SourcePart
 from weft.cli.live import Screen, summary_table
 from weft.cli.output import err, print_json
 from weft.cli.output import out as stdout
@@ -88,7 +89,7 @@ def _empty(out: Path) -> None:
 
 
 def _join(feeder: Feeder, out: Path, as_json: bool) -> Summary:
-    from weft.spark.run import Stream, joined, quiet_session, read_stream, start
+    from weft.spark.run import joined, quiet_session, read_stream, start
 
     state, log = str((out / "state").absolute()), out / "spark.log"
     with nullcontext() if as_json else err().status("starting Spark ..."):
@@ -96,7 +97,7 @@ def _join(feeder: Feeder, out: Path, as_json: bool) -> Summary:
             "weft demo", master=None, state=state, conf={"spark.sql.session.timeZone": "UTC"}, log=log
         )
         frames = [
-            read_stream(spark, Stream("parquet", {"path": str(out / _FOLDERS[side])}, schema), side)
+            read_stream(spark, SourcePart("parquet", {"path": str(out / _FOLDERS[side])}, schema), side)
             for side, schema in _schemas().items()
         ]
         window = within("10 seconds", on="ts", delay="5 seconds")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.job import Job, SourcePart, load_job
+from weft.cli.job import Job, load_job
 from weft.cli.live import Screen, summary_table
 from weft.cli.output import err, exit_code, log_file, on_stop, out, print_json
 from weft.errors import WeftError
@@ -125,18 +125,12 @@ def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
 def _built(spark: Any, job: Job, state: str | None) -> Built:
     from weft.spark.run import joined, read_stream
 
-    left = read_stream(spark, _stream(job.left), "left" if job.right else "stream")
-    right = read_stream(spark, _stream(job.right), "right") if job.right else None
+    left = read_stream(spark, job.left, "left" if job.right else "stream")
+    right = read_stream(spark, job.right, "right") if job.right else None
     return joined(
         left, right, on=job.on, window=job.window, scheme=job.scheme, index=job.index, tasks=job.tasks,
         select=job.select, suffix=job.suffix, state=state, unordered=job.unordered,
     )  # fmt: skip
-
-
-def _stream(part: SourcePart) -> Any:
-    from weft.spark.run import Stream
-
-    return Stream(part.format, part.options, part.schema, part.where, part.select)
 
 
 def _nothing() -> Any:

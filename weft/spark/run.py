@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -33,7 +33,7 @@ from weft.state.documents import read_document
 
 __all__ = [
     "Progress",
-    "Stream",
+    "Source",
     "belongs",
     "explained_join",
     "follow",
@@ -44,15 +44,19 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True)
-class Stream:
-    """A source: format and options as Spark takes them, schema in DDL, a filter, a selection."""
+class Source(Protocol):
+    """What a job says of a source: format and options as Spark takes them, schema in DDL, a filter, a selection."""
 
-    format: str
-    options: dict[str, str]
-    schema: str | None = None
-    where: str | None = None
-    select: tuple[str, ...] | None = None
+    @property
+    def format(self) -> str: ...
+    @property
+    def options(self) -> dict[str, str]: ...
+    @property
+    def schema(self) -> str | None: ...
+    @property
+    def where(self) -> str | None: ...
+    @property
+    def select(self) -> tuple[str, ...] | None: ...
 
 
 @dataclass(frozen=True)
@@ -110,16 +114,16 @@ def _tail(log: Path, lines: int = 8) -> str:
         return ""
 
 
-def read_stream(spark: SparkSession, stream: Stream, name: str) -> DataFrame:
+def read_stream(spark: SparkSession, source: Source, name: str) -> DataFrame:
     """Open a source; `name` is its table in the job file."""
     try:
-        reader = spark.readStream.format(stream.format).options(**stream.options)
-        frame = (reader.schema(stream.schema) if stream.schema else reader).load()
-        frame = frame.where(stream.where) if stream.where else frame
-        return frame.selectExpr(*stream.select) if stream.select else frame
+        reader = spark.readStream.format(source.format).options(**source.options)
+        frame = (reader.schema(source.schema) if source.schema else reader).load()
+        frame = frame.where(source.where) if source.where else frame
+        return frame.selectExpr(*source.select) if source.select else frame
     except (PySparkException, Py4JJavaError) as error:
         raise JobError.of(
-            f"Spark cannot read [{name}]: {_sentence(error)}", f"Its format is {stream.format!r}.", _hint(error)
+            f"Spark cannot read [{name}]: {_sentence(error)}", f"Its format is {source.format!r}.", _hint(error)
         ) from None
 
 
