@@ -29,6 +29,7 @@ EVERY = [
     "13a",
     "13b",
     "13c",
+    "batches",
     "cost",
     "speed",
 ]

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import SpecError
-from weft.index import BPlusTree, Chained, CssTree, ImTree, Layout, PimTree, Probe, RoundRobin, TreeSet
+from weft.index import BPlusTree, Chained, CssTree, ImTree, Layout, PimTree, Probe, RoundRobin, TreeSet, make_index
 from weft.spec.terms import Access, Op, Term
 from weft.types import Block
 
@@ -154,3 +154,33 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     for wrong, kind in wrongs.items():
         with pytest.raises(SpecError, match=wrong):
             kind(Layout(key=0), None, **{wrong: -1})
+
+
+@pytest.mark.paper("002-10")
+def test_new_runs_are_t_i_again_after_a_restart() -> None:
+    """The trees are loaded when they are looked at; the merge ratio tells which runs make up T_I."""
+    keys = np.random.default_rng(7).integers(0, 1 << 30, 9000)
+    for ratio, mutable in ((0.5, 1000), (0.05, 0)):
+        index = PimTree(Layout(key=0), 1, merge_ratio=ratio, small=16, fanout=8, few=1)
+        index.insert(block_of(keys[:8000], np.arange(8000), 0))
+        copy = PimTree(Layout(key=0), 1, merge_ratio=ratio, small=16, fanout=8, few=1)
+        copy.restore(index.snapshot(), 0)
+        copy.insert(block_of(keys[8000:], np.arange(8000, 9000), 8000))
+        assert not copy._css.entries  # nobody has looked yet
+        copy.validate()
+        assert len(copy._grove) == mutable
+
+
+def test_a_name_can_carry_settings() -> None:
+    index = make_index("pim-tree(merge_ratio=1/8, depth=2, leaf=4)", Access(within=BAND), None)
+    assert isinstance(index, PimTree)
+    assert (index.merge_ratio, index.settings.depth, index.settings.leaf) == (0.125, 2, 4)
+    for wrong in (
+        "runs(depth=1)",
+        "bplustree(length=2)",
+        "chained(length)",
+        "im-tree(merge_ratio=1/0)",
+        "chained(length=1)",
+    ):
+        with pytest.raises(SpecError):
+            make_index(wrong, Access(within=BAND), None)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weft.errors import SpecError, UnknownName
 from weft.control.trees import settled
+from weft.errors import SpecError, UnknownName
 from weft.index import INDEXES, kind_of
 from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, scheme_named
 from weft.spec import JoinSpec, Op

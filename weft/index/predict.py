@@ -23,6 +23,8 @@ MERGED = ("im-tree", "pim-tree")
 """The indexes that have a merge ratio."""
 PREDICTED = ("bplustree", "chained", "round-robin", *MERGED)
 """The indexes that the model knows."""
+_NEAR, _FAR = Node(48, 68, 70), Node(176, 192, 213)
+_FIXED_NEAR, _FIXED_FAR = Node(55), Node(190)
 RATIOS = tuple(2.0**power for power in range(-8, 1))
 
 
@@ -33,10 +35,10 @@ class Machine:
     Searching includes the first look at what was found.
     """
 
-    near: Node = Node(48, 68, 70)
-    far: Node = Node(176, 192, 213)
-    fixed_near: Node = Node(55)
-    fixed_far: Node = Node(190)
+    near: Node = _NEAR
+    far: Node = _FAR
+    fixed_near: Node = _FIXED_NEAR
+    fixed_far: Node = _FIXED_FAR
     compare: float = 6.0
     """τ_c: one more entry of a scan."""
     merge: float = 12.0

@@ -19,6 +19,11 @@ def explain_parallel(spec: JoinSpec, join: WordJoin) -> Explanation:
     chosen = "as asked" if settings.merge_ratio is not None else "the cheapest by the cost model"
     cost = predict("pim-tree", rows, MATCH_RATE, ratio, sides=join.sides, depth=settings.depth)
     guess = "" if join.window else ", a guess: the window does not tell"
+    predicted = (
+        f"{cost.total:,.0f} ns of work a tuple (searching {cost.search:.0f}, scanning {cost.scan:.0f}, merging "
+        f"{cost.delete:.0f}, inserting {cost.insert:.0f}) without what threads cost each other, with {rows:,} rows a "
+        f"window{guess}; {MATCH_RATE:g} partners each"
+    )
     return Explanation(
         (
             ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
@@ -30,11 +35,6 @@ def explain_parallel(spec: JoinSpec, join: WordJoin) -> Explanation:
             ),
             ("sub-indexes", f"one per node of T_S at depth {settings.depth}, or at its last level of inner nodes"),
             ("task", f"{settings.task} tuples"),
-            (
-                "predicted",
-                f"{cost.total:,.0f} ns of work a tuple (searching {cost.search:.0f}, scanning {cost.scan:.0f}, merging "
-                f"{cost.delete:.0f}, inserting {cost.insert:.0f}) without what threads cost each other, with {rows:,} rows a "
-                f"window{guess}; {MATCH_RATE:g} partners each",
-            ),
+            ("predicted", predicted),
         )
     )

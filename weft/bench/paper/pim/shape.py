@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 
@@ -109,9 +110,7 @@ def _busiest(join: WordJoin, enough: int) -> float:
 
 
 def _phases(values: list[float]) -> tuple[list[float], list[float], list[float]]:
-    """Return what was seen before the drift, without the first window; during it, from its third window on; and after the
-    first merge that follows it.
-    """
+    """Return what was seen before the drift, during it, and after the first merge that follows it."""
     n = len(values)
     return values[4 : n * 3 // 16], values[n * 5 // 16 : n * 13 // 16], values[n * 14 // 16 :]
 
@@ -120,7 +119,7 @@ def shares(scale: float) -> Figure:
     """Figure 13b."""
     rows = []
     for by in SHIFTS:
-        found = [part for part in _phases(_drift(scale, by)[1])[1] if part == part]  # without NaN
+        found = [part for part in _phases(_drift(scale, by)[1])[1] if not math.isnan(part)]
         rows.append((by, float(np.mean(found))))
     return Figure(
         "13b", "Share of T_I that the busiest sub-index holds while values drift",
