@@ -114,9 +114,9 @@ def test_the_cost_model_chooses_the_merge_ratio_of_a_tree() -> None:
     """What is chosen is what the join takes, and what explain shows."""
     wide: dict[str, Any] = {"on": "abs(l.x - r.x) <= 0.5", "window": weft.last(1 << 20)}
     join = weft.local.Join(SCHEMA, SCHEMA, index="pim-tree", **wide)
-    assert join.job.index == "pim-tree(merge_ratio=0.125)"
+    assert join.job.index == "pim-tree(merge_ratio=0.0625)"
     parts = weft.local.explain(SCHEMA, SCHEMA, index="pim-tree", **wide).to_dict()
-    assert parts["index"].endswith("as asked; merge ratio 1/8, the cheapest by the cost model")
+    assert parts["index"].endswith("as asked; merge ratio 1/16, the cheapest by the cost model")
     assert "ns a tuple" in parts["predicted"] and "with 1,048,576 rows a side" in parts["predicted"]
     asked = weft.local.explain(SCHEMA, SCHEMA, index="pim-tree(merge_ratio=1)", **wide).to_dict()
     assert asked["index"] == "pim-tree(merge_ratio=1): as asked"

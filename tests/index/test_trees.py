@@ -26,10 +26,11 @@ KINDS: dict[str, Callable[..., TreeSet]] = {
     "b-chain of 2": partial(Chained, **narrow, length=2, immutable=False),
     "b-chain of 4": partial(Chained, **narrow, length=4, immutable=False),
     "ib-chain of 3": partial(Chained, **narrow, length=3),
-    "im-tree": partial(ImTree, **narrow, merge_ratio=0.5),
+    "im-tree": partial(ImTree, **narrow),
     "pim-tree at 0": partial(PimTree, **narrow, depth=0),
-    "pim-tree at 1": partial(PimTree, **narrow, depth=1, merge_ratio=0.25),
-    "pim-tree at 9": partial(PimTree, **narrow, depth=9, merge_ratio=1.5),
+    "pim-tree at 1": partial(PimTree, **narrow, depth=1),
+    "pim-tree at 2": partial(PimTree, **narrow, depth=2),
+    "pim-tree at 9": partial(PimTree, **narrow, depth=9),
     "round robin by 1": partial(RoundRobin, **narrow, partitions=1),
     "round robin by 3": partial(RoundRobin, **narrow, partitions=3),
 }
@@ -60,17 +61,22 @@ def pairs_of(index, keys, chunk=5):
         st.tuples(st.lists(st.tuples(value, st.integers(0, 3)), max_size=9), st.integers(0, 4)), max_size=9
     ),
     probe=st.lists(value, min_size=1, max_size=4),
+    ratio=st.sampled_from([1 / 64, 0.125, 0.5, 1.0, 2.0]),
+    drift=st.sampled_from([0, 0, 3]),
 )
 @quick
-def test_no_history_shows(kind, batches, probe) -> None:
-    """Rows may expire in any order; expired rows are never found, living ones once, duplicates each."""
-    index = KINDS[kind](Layout(key=0), 1)
+def test_no_history_shows(kind, batches, probe, ratio, drift) -> None:
+    """Rows may expire in any order, keys may drift; expired rows are never found, living ones once, duplicates each."""
+    index = KINDS[kind](Layout(key=0), 1, merge_ratio=ratio)
     stored: list[tuple[int, int]] = []
     before = 0
-    for rows, step in batches:
+    for number, (rows, step) in enumerate(batches):
         before += step
         index.expire(before)
-        new = [(key, before - 1 + late) for key, late in rows]  # a row may have expired before it comes
+        index.validate()
+        probe = [key + drift for key in probe]
+        # A row may have expired before it comes.
+        new = [(key + drift * (number + 1), before - 1 + late) for key, late in rows]
         index.insert(block_of([k for k, _ in new], [t for _, t in new], len(stored)))
         stored += new
         index.validate()

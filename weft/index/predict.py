@@ -1,9 +1,10 @@
 """The cost model with numbers in it: what a tuple costs in nanoseconds, and which merge ratio is cheapest (002-07, 002-12).
 
-λ_T, what a node costs, depends on the tree T: a node that lies in the cache costs a quarter of one that does not. So λ
-is given for a tree that fits into the cache and for one that does not, and goes from the one to the other with the logarithm of
-the bytes that are in use together. The constants were measured on one core of a 2-core machine, tuple at a time,
-with nodes of 32 entries, for random keys; `weft bench paper pim --figure cost` shows how near they come where it runs.
+λ_T, what a node costs, depends on the tree T: a node that lies in the cache costs a quarter of one that does not. So λ is
+given for a tree that fits into the cache and for one that does not, and goes from the one to the other with the square of the
+logarithm of the bytes that are in use together, as was measured for trees of 2^8 to 2^22 entries. The constants are
+those of one core of a 2-core machine, tuple at a time, with nodes of 32 entries and random keys;
+`weft bench paper pim --figure cost` shows how near they come where it runs.
 
 >>> best_ratio("pim-tree", 1 << 20) < best_ratio("pim-tree", 1 << 20, threads=16)
 True
@@ -23,8 +24,8 @@ MERGED = ("im-tree", "pim-tree")
 """The indexes that have a merge ratio."""
 PREDICTED = ("bplustree", "chained", "round-robin", *MERGED)
 """The indexes that the model knows."""
-_NEAR, _FAR = Node(48, 68, 70), Node(176, 192, 213)
-_FIXED_NEAR, _FIXED_FAR = Node(55), Node(190)
+_NEAR, _FAR = Node(42, 62, 63), Node(176, 192, 213)
+_FIXED_NEAR, _FIXED_FAR = Node(58), Node(190)
 RATIOS = tuple(2.0**power for power in range(-8, 1))
 
 
@@ -41,9 +42,9 @@ class Machine:
     fixed_far: Node = _FIXED_FAR
     compare: float = 6.0
     """τ_c: one more entry of a scan."""
-    merge: float = 12.0
+    merge: float = 4.0
     """Moving one entry in a merge."""
-    cache: tuple[float, float] = (4e6, 64e6)
+    cache: tuple[float, float] = (1e6, 64e6)
     """Bytes up to which a tree is near, and from which on it is far."""
     fanout: int = 22
     """f_b: B+-tree nodes of 32 are two thirds full."""
@@ -63,7 +64,8 @@ class Machine:
 
     def _far(self, size: float) -> float:
         low, high = (math.log2(bound) for bound in self.cache)
-        return min(1.0, max(0.0, (math.log2(max(size, 1.0)) - low) / (high - low)))
+        share = min(1.0, max(0.0, (math.log2(max(size, 1.0)) - low) / (high - low)))
+        return share**2
 
 
 MACHINE = Machine()
