@@ -26,8 +26,8 @@ def speed(scale: float) -> Figure:
     joins: dict[str, Callable[[], float]] = {
         "B+-tree": lambda: bplus(keys, w, band),
         "PIM-Tree": lambda: merged(keys, w, band, 1, ratio),
-        "parallel, 1 thread": lambda: parallel(keys, w, band, 1)[0],
-        "parallel, 2 threads": lambda: parallel(keys, w, band, 2)[0],
+        "parallel, 1 thread": lambda: parallel(keys, w, band, 1, repeat=1)[0],
+        "parallel, 2 threads": lambda: parallel(keys, w, band, 2, repeat=1)[0],
     }
     best = dict.fromkeys(joins, 0.0)
     for _ in range(2):
