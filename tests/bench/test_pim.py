@@ -29,6 +29,9 @@ EVERY = [
     "13a",
     "13b",
     "13c",
+    "batches",
+    "cost",
+    "speed",
 ]
 
 

@@ -107,3 +107,23 @@ def test_areas_are_drawn() -> None:
     told = weft.local.explain(table, table, on="abs(l.x - r.x) <= 3", scheme=weft.Adsp(), tasks=6)
     assert "matrix:" in str(told) and "tasks in use" in str(told)
     assert "<svg" in told._repr_html_()
+
+
+@pytest.mark.paper("002-07", "002-12")
+def test_the_cost_model_chooses_the_merge_ratio_of_a_tree() -> None:
+    """What is chosen is what the join takes, and what explain shows."""
+    wide: dict[str, Any] = {"on": "abs(l.x - r.x) <= 0.5", "window": weft.last(1 << 20)}
+    join = weft.local.Join(SCHEMA, SCHEMA, index="pim-tree", **wide)
+    assert join.job.index == "pim-tree(merge_ratio=0.0625)"
+    parts = weft.local.explain(SCHEMA, SCHEMA, index="pim-tree", **wide).to_dict()
+    assert parts["index"].endswith("as asked; merge ratio 1/16, the cheapest by the cost model")
+    assert "ns a tuple" in parts["predicted"] and "with 1,048,576 rows a side" in parts["predicted"]
+    asked = weft.local.explain(SCHEMA, SCHEMA, index="pim-tree(merge_ratio=1)", **wide).to_dict()
+    assert asked["index"] == "pim-tree(merge_ratio=1): as asked"
+    assert "predicted" not in weft.local.explain(SCHEMA, SCHEMA, **wide).to_dict()
+    timed = weft.local.explain(
+        SCHEMA, SCHEMA, on="l.id = r.id", window=weft.within("1 minute", on="ts"), index="im-tree"
+    )
+    assert "a guess" in timed.to_dict()["predicted"]
+    with pytest.raises(SpecError, match="no setting 'length'"):
+        weft.local.explain(SCHEMA, SCHEMA, index="pim-tree(length=2)", **wide)

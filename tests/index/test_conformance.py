@@ -220,6 +220,7 @@ def test_history_never_shows(name, batches, probe, ratio, fanout, small) -> None
     for new, bound in batches:
         before = max(before, bound)
         index.expire(bound)
+        index.validate()
         index.insert(block_of([[*r[:2], r[2] + bound, 0] for r in new], len(stored)))
         stored.update(enumerate(([*r[:2], r[2] + bound, 0] for r in new), len(stored)))
         index.validate()

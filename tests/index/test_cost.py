@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from weft.index import cost
+from weft.index.predict import MERGED, PREDICTED, best_ratio, predict
 
 NODE, FIXED = cost.Node(1.0, 2.0, 2.0), cost.Node(0.6)
 W, RATE, COMPARE, FAN = 1 << 20, 2.0, 0.05, 32
@@ -41,3 +42,24 @@ def test_a_merge_ratio_in_between_is_best() -> None:
     assert im.delete == pytest.approx(0.1)
     assert im.scan == pytest.approx(RATE * COMPARE * 1.5)
     assert pim.insert < im.insert
+
+
+@pytest.mark.paper("002-12", "002-27")
+@pytest.mark.parametrize("index", MERGED)
+def test_the_model_chooses_as_the_paper_found(index: str) -> None:
+    """Neither extreme for one thread, less for larger windows; more the more threads share the work, up to 1."""
+    small, large = best_ratio(index, 1 << 16), best_ratio(index, 1 << 23)
+    assert 2**-8 < large < small < 1
+    by_threads = [best_ratio(index, 1 << 20, threads=threads) for threads in (1, 2, 4, 16, 256)]
+    assert by_threads == sorted(by_threads)
+    assert by_threads[0] < by_threads[-1] == 1
+
+
+@pytest.mark.paper("002-07")
+def test_predictions_are_in_nanoseconds_and_grow_with_the_window() -> None:
+    for index in PREDICTED:
+        totals = [predict(index, 1 << log, 2.0, 0.125).total for log in (10, 14, 18, 22)]
+        assert totals == sorted(totals)
+        assert 100 < totals[0] < totals[-1] < 20_000
+    assert predict("bplustree", 1 << 20).total > 1.4 * predict("pim-tree", 1 << 20, ratio=0.125).total
+    assert predict("pim-tree", 1, ratio=0.125).total > 0

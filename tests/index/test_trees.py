@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from weft.errors import SpecError
-from weft.index import BPlusTree, Chained, CssTree, ImTree, Layout, PimTree, Probe, RoundRobin, TreeSet
+from weft.index import BPlusTree, Chained, CssTree, ImTree, Layout, PimTree, Probe, RoundRobin, TreeSet, make_index
 from weft.spec.terms import Access, Op, Term
 from weft.types import Block
 
@@ -26,10 +26,11 @@ KINDS: dict[str, Callable[..., TreeSet]] = {
     "b-chain of 2": partial(Chained, **narrow, length=2, immutable=False),
     "b-chain of 4": partial(Chained, **narrow, length=4, immutable=False),
     "ib-chain of 3": partial(Chained, **narrow, length=3),
-    "im-tree": partial(ImTree, **narrow, merge_ratio=0.5),
+    "im-tree": partial(ImTree, **narrow),
     "pim-tree at 0": partial(PimTree, **narrow, depth=0),
-    "pim-tree at 1": partial(PimTree, **narrow, depth=1, merge_ratio=0.25),
-    "pim-tree at 9": partial(PimTree, **narrow, depth=9, merge_ratio=1.5),
+    "pim-tree at 1": partial(PimTree, **narrow, depth=1),
+    "pim-tree at 2": partial(PimTree, **narrow, depth=2),
+    "pim-tree at 9": partial(PimTree, **narrow, depth=9),
     "round robin by 1": partial(RoundRobin, **narrow, partitions=1),
     "round robin by 3": partial(RoundRobin, **narrow, partitions=3),
 }
@@ -60,17 +61,22 @@ def pairs_of(index, keys, chunk=5):
         st.tuples(st.lists(st.tuples(value, st.integers(0, 3)), max_size=9), st.integers(0, 4)), max_size=9
     ),
     probe=st.lists(value, min_size=1, max_size=4),
+    ratio=st.sampled_from([1 / 64, 0.125, 0.5, 1.0, 2.0]),
+    drift=st.sampled_from([0, 0, 3]),
 )
 @quick
-def test_no_history_shows(kind, batches, probe) -> None:
-    """Rows may expire in any order; expired rows are never found, living ones once, duplicates each."""
-    index = KINDS[kind](Layout(key=0), 1)
+def test_no_history_shows(kind, batches, probe, ratio, drift) -> None:
+    """Rows may expire in any order, keys may drift; expired rows are never found, living ones once, duplicates each."""
+    index = KINDS[kind](Layout(key=0), 1, merge_ratio=ratio)
     stored: list[tuple[int, int]] = []
     before = 0
-    for rows, step in batches:
+    for number, (rows, step) in enumerate(batches):
         before += step
         index.expire(before)
-        new = [(key, before - 1 + late) for key, late in rows]  # a row may have expired before it comes
+        index.validate()
+        probe = [key + drift for key in probe]
+        # A row may have expired before it comes.
+        new = [(key + drift * (number + 1), before - 1 + late) for key, late in rows]
         index.insert(block_of([k for k, _ in new], [t for _, t in new], len(stored)))
         stored += new
         index.validate()
@@ -154,3 +160,33 @@ def test_settings_that_make_no_sense_are_refused() -> None:
     for wrong, kind in wrongs.items():
         with pytest.raises(SpecError, match=wrong):
             kind(Layout(key=0), None, **{wrong: -1})
+
+
+@pytest.mark.paper("002-10")
+def test_new_runs_are_t_i_again_after_a_restart() -> None:
+    """The trees are loaded when they are looked at; the merge ratio tells which runs make up T_I."""
+    keys = np.random.default_rng(7).integers(0, 1 << 30, 9000)
+    for ratio, mutable in ((0.5, 1000), (0.05, 0)):
+        index = PimTree(Layout(key=0), 1, merge_ratio=ratio, small=16, fanout=8, few=1)
+        index.insert(block_of(keys[:8000], np.arange(8000), 0))
+        copy = PimTree(Layout(key=0), 1, merge_ratio=ratio, small=16, fanout=8, few=1)
+        copy.restore(index.snapshot(), 0)
+        copy.insert(block_of(keys[8000:], np.arange(8000, 9000), 8000))
+        assert not copy._css.entries  # nobody has looked yet
+        copy.validate()
+        assert len(copy._grove) == mutable
+
+
+def test_a_name_can_carry_settings() -> None:
+    index = make_index("pim-tree(merge_ratio=1/8, depth=2, leaf=4)", Access(within=BAND), None)
+    assert isinstance(index, PimTree)
+    assert (index.merge_ratio, index.settings.depth, index.settings.leaf) == (0.125, 2, 4)
+    for wrong in (
+        "runs(depth=1)",
+        "bplustree(length=2)",
+        "chained(length)",
+        "im-tree(merge_ratio=1/0)",
+        "chained(length=1)",
+    ):
+        with pytest.raises(SpecError):
+            make_index(wrong, Access(within=BAND), None)

@@ -21,7 +21,7 @@ def merged(sides, window, leaf, depth, limit):
 @pytest.mark.parametrize("sides", [1, 2])
 def test_all_agree(sides: int) -> None:
     random = np.random.default_rng(sides)
-    for window, n in ((1, 20), (7, 90), (32, 300), (64, 900)):
+    for window, n in ((1, 20), (100, 20), (7, 90), (32, 300), (64, 900)):
         keys = random.integers(0, 40, n)
         wanted = sum(
             1

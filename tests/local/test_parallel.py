@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import weft
 from weft.errors import SpecError
+from weft.kernels.parallel import shared as at
 from weft.local import Join, ParallelJoin
 from weft.local.parallel_threads import Interleaved
 from weft.local.parallel_words import Settings
@@ -119,3 +120,18 @@ def test_what_the_protocol_cannot_do_is_refused() -> None:
     list(join.feed(table([(1, 1)], 0, 10), table([], 0, 0)))
     with pytest.raises(SpecError, match="goes back"):
         list(join.feed(table([(1, 1)], 0, 5), table([], 0, 0)))
+
+
+@pytest.mark.paper("002-07", "002-27")
+def test_the_cost_model_chooses_the_merge_ratio() -> None:
+    options: dict[str, Any] = {"on": "l.x = r.x", "window": weft.last(1 << 14), "runner": Interleaved(1, 0)}
+    limits = {}
+    for threads in (1, 16):
+        join = ParallelJoin(SCHEMA, SCHEMA, threads=threads, settings=Settings(leaf=4), **options)
+        limits[threads] = int(join.words.shared.m[at.LIMIT])
+        assert limits[threads] == join.words.ratio_for(1 << 14) * (1 << 14)
+        assert "the cheapest by the cost model" in join.explain().to_dict()["merge"]
+    assert limits[1] < limits[16] == 1 << 14  # 002-27: m = 1 for many threads
+    join = ParallelJoin(SCHEMA, SCHEMA, settings=Settings(merge_ratio=0.25), **options)
+    assert join.explain().to_dict()["merge"] == "at 1/4 of the window, as asked; others go on"
+    assert "ns of work a tuple" in str(join.explain())

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from weft.index import Layout, Probe, Runs
+from weft.index import Probe, make_index
 from weft.spec.terms import Access, Op, Term
-from weft.types import Block
+from weft.types import SIDES, Block
 
 __all__ = ["main", "measure", "run"]
 
@@ -42,20 +42,30 @@ class _Stream:
         return Block(words, self._random.integers(0, 1 << 32, n, dtype=np.uint32), payload)
 
 
-def measure(log_window: int, log_batch: int, seconds: float = 1.0) -> tuple[float, float]:
-    """Return (million tuples per second, pairs per tuple) in steady state."""
+def measure(
+    log_window: int, log_batch: int, seconds: float = 1.0, index: str = "runs", *, restored: bool = False
+) -> tuple[float, float]:  # fmt: skip
+    """Return (million tuples per second, pairs per tuple) in steady state.
+
+    `restored` has each batch begin with what a state store would hold, as both runtimes do.
+    """
     window, batch = 1 << log_window, 1 << log_batch
     width = _DOMAIN // window
     band, last = Term(KEY, Op.BAND, KEY, -width, width), Term(SEQ, Op.LAST, SEQ, 0, window)
     terms, access = (band, last), Access(within=band)
-    left, right = Runs(Layout.of(access), SEQ), Runs(Layout.of(access), SEQ)
+    left, right = (make_index(index, access, SEQ) for _ in SIDES)
     lefts, rights = _Stream(1, batch, 1), _Stream(2, batch, 0)
     done = 0
 
     def step() -> tuple[float, int]:
-        nonlocal done
+        nonlocal done, left, right
         l_block, r_block = lefts.block(), rights.block()
         begin, pairs = time.perf_counter(), 0
+        if restored:
+            kept = [held.snapshot() for held in (left, right)]
+            left, right = (make_index(index, access, SEQ) for _ in SIDES)
+            left.restore(kept[0], done - window)
+            right.restore(kept[1], done - window)
         for matches in left.probe(Probe(r_block, access, terms), _CHUNK):
             pairs += len(matches)
         right.expire(done - window)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weft.control.trees import settled
 from weft.errors import SpecError, UnknownName
-from weft.index import INDEXES
+from weft.index import INDEXES, kind_of
 from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, scheme_named
 from weft.spec import JoinSpec, Op
 
@@ -53,13 +54,13 @@ def choose(
     """Choose scheme and index; what the user names is taken as it is, if it can serve the join."""
     limits = limits or Limits()
     chosen, why_scheme = (scheme_named(scheme), "as asked") if scheme != "auto" else _scheme(spec, tasks, limits)
-    chosen.initial(spec, tasks)  # refuses what it cannot serve
+    plan = chosen.initial(spec, tasks)  # refuses what it cannot serve
     if index == "auto":
         name, why_index = _index(spec)
     else:
-        name, why_index = index, "as asked"
-        if name not in INDEXES:
-            raise UnknownName.among("index", name, [*INDEXES, "auto"])
+        if kind_of(index) not in INDEXES:
+            raise UnknownName.among("index", kind_of(index), [*INDEXES, "auto"])
+        name, why_index = settled(spec, plan, index)
         if name == "hash" and spec.access.equal is None:
             raise SpecError.of(
                 "index='hash' needs an equality between the sides.",

@@ -9,6 +9,7 @@ from typing import Any
 
 from weft.control.choose import Choice
 from weft.control.draw import draw, draw_svg
+from weft.control.trees import predicted
 from weft.control.two_predicates import TwoPredicates, two_predicates
 from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, StaPlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
@@ -70,6 +71,9 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
         ("access", _access(spec)),
         ("checked", _checked(spec)),
     ]
+    cost = predicted(spec, first, choice.index)
+    if cost:
+        parts.append(("predicted", cost))
     ways = two_predicates(spec, _EXAMPLE, _EXAMPLE)
     if ways is not None:
         parts.append(("two terms", _ways(ways)))

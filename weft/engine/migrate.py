@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.index import Run, make_index
+from weft.index import Run, kind_of, make_index
 from weft.routing import Plan
 from weft.spec import JoinSpec
 from weft.state import TaskState
@@ -44,7 +44,7 @@ def migrate(
                 stays = plan.store(side, run.words, run.u)[task]
                 if owner != task:
                     pulled += _taken(side, task, owner, state.plan, run, stays)
-                elif state.index != index:  # laid out for another index: all of it is laid out anew
+                elif kind_of(state.index) != kind_of(index):  # laid out for another index: all of it is laid out anew
                     pulled += _rows(run, stays)
                 else:
                     own += _kept(run, stays)

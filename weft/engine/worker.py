@@ -18,6 +18,7 @@ from weft.engine.migrate import Moved, migrate
 from weft.engine.ship import Shipment
 from weft.engine.step import Arrivals, step
 from weft.errors import StateError
+from weft.index import kind_of
 from weft.routing import Plan, Scheme, TaskStats, next_plan, plan_from_json
 from weft.spec import JoinSpec
 from weft.state import Clock, Derived, Manifest, StateStore, TaskState
@@ -116,11 +117,13 @@ class Worker:
         store.check(first.fingerprint, self.job.spec.identity())
         old = plan_from_json(first.plan)
         own = first if self.task == 0 else (store.manifest(self.task, before) if self.task < old.tasks else None)
-        if old == plan and first.index == self.job.index:
+        if old == plan and kind_of(first.index) == kind_of(self.job.index):
             own = own or self._manifest(store, self.task, before)
             return store.load(own, self.job.payload), own
         self.migrated = f"{old.scheme} x {old.tasks} -> {plan.scheme} x {plan.tasks}"
-        if first.index != self.job.index:  # runs are laid out for one index: another one lays them out anew
+        if kind_of(first.index) != kind_of(
+            self.job.index
+        ):  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
         states = [store.load(self._manifest(store, task, before), self.job.payload) for task in range(old.tasks)]
         state, self.moved = migrate(self.job.spec, self.job.index, self.task, plan, states)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.errors import UnknownName
+from weft.errors import SpecError, UnknownName
 from weft.index.bplustree import BPlusTree
 from weft.index.chained import Chained
 from weft.index.crossed import Crossed
@@ -18,12 +18,14 @@ from weft.index.run import Run
 from weft.index.runs import Runs
 from weft.index.runset import RunSet
 from weft.index.scan import Scan
+from weft.index.settings import kind_of, read_name, show_name
 from weft.index.treeset import TreeSet
 from weft.spec.terms import Access
 
 __all__ = [
     "INDEXES", "BPlusTree", "Chained", "Crossed", "CssTree", "Hash", "HotCold", "ImTree", "Index", "Layout", "Matches",
-    "PimTree", "Probe", "RoundRobin", "Run", "Runs", "Scan", "TreeSet", "index_named", "make_index",
+    "PimTree", "Probe", "RoundRobin", "Run", "Runs", "Scan", "TreeSet", "index_named", "kind_of", "make_index",
+    "named_index", "read_name", "show_name",
 ]  # fmt: skip
 
 _KINDS: tuple[type[RunSet] | type[TreeSet], ...] = (
@@ -44,13 +46,25 @@ def index_named(name: str) -> type[RunSet] | type[TreeSet]:
     return INDEXES[name]
 
 
+def named_index(text: str) -> tuple[type[RunSet] | type[TreeSet], dict[str, float]]:
+    """Return the index class of a name, and the settings that the name carries: `chained(length=3)`."""
+    name, settings = read_name(text)
+    kind = index_named(name)
+    known = kind.reads if issubclass(kind, TreeSet) else ()
+    for setting in settings:
+        if setting not in known:
+            what = f"It has: {', '.join(known)}." if known else "It has none."
+            raise SpecError.of(f"index={text!r}: {name} has no setting {setting!r}.", what, f"write index={name!r}.")
+    return kind, settings
+
+
 def make_index(name: str, access: Access, expiry: int | None, *, kept: bool = False) -> RunSet | TreeSet:
     """Make an empty index.
 
     Parameters
     ----------
     name
-        A key of `INDEXES`.
+        A key of `INDEXES`, for the trees with settings if need be: `pim-tree(merge_ratio=1/8)`.
     access
         The way in, seen from the side that will probe: `right` columns are those of the rows stored here.
     expiry
@@ -58,7 +72,11 @@ def make_index(name: str, access: Access, expiry: int | None, *, kept: bool = Fa
     kept
         The runs are written to a state store, rows and all: they are merged less often.
     """
-    index = index_named(name)(Layout.of(access), expiry)
-    if kept and isinstance(index, RunSet):
+    kind, settings = named_index(name)
+    if issubclass(kind, TreeSet):
+        ratio = settings.pop("merge_ratio", 1.0)
+        return kind(Layout.of(access), expiry, ratio, **{key: int(value) for key, value in settings.items()})
+    index = kind(Layout.of(access), expiry)
+    if kept:
         index.merge_ratio, index.fanout = KEPT
     return index

@@ -6,7 +6,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.index.grove import Grove
 from weft.index.treeset import Candidates, TreeSet
 from weft.types import Rows, Words
 
@@ -20,7 +19,7 @@ class BPlusTree(TreeSet):
     deletes: ClassVar[bool] = True
 
     def _reset(self) -> None:
-        self._grove = Grove(1, self.leaf, self.fan)
+        self._grove = self._trees()
 
     def _add(self, keys: Words, numbers: Rows) -> None:
         self._grove.insert(np.zeros(len(keys), np.int64), keys, numbers)

@@ -15,11 +15,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.errors import SpecError
 from weft.index.grove import Grove, stream_css
-from weft.index.layout import Layout
 from weft.index.treeset import Candidates, TreeSet
-from weft.kernels.trees import Css, check_css, css_of
+from weft.kernels.trees import Css, check_css
 from weft.types import Rows, Words
 
 __all__ = ["Chained"]
@@ -38,40 +36,14 @@ class Archived:
 
 
 class Chained(TreeSet):
-    """A chain of sub-indexes.
-
-    Parameters
-    ----------
-    length
-        L, at least 2: how many sub-indexes the window is to be spread over, the active one among them.
-    immutable
-        Whether archived sub-indexes become CSS-trees (IB-chain) or stay B+-trees (B-chain).
-    """
+    """A chain of sub-indexes, `length` of them; archived ones become CSS-trees if they are to be `immutable`."""
 
     name: ClassVar[str] = "chained"
-
-    def __init__(
-        self,
-        layout: Layout,
-        expiry: int | None,
-        merge_ratio: float = 1.0,
-        fanout: int = 4,
-        small: int = 2048,
-        few: int = 4,
-        *,
-        leaf: int = 32,
-        fan: int = 32,
-        length: int = 2,
-        immutable: bool = True,
-    ) -> None:
-        if length < 2:
-            raise SpecError.of(f"length={length}.", "A chain has an active and an archived sub-index.", "use 2.")
-        self.length, self.immutable = length, immutable
-        super().__init__(layout, expiry, merge_ratio, fanout, small, few, leaf=leaf, fan=fan)
+    reads: ClassVar[tuple[str, ...]] = ("length", "immutable", "leaf", "fan")
 
     def _reset(self) -> None:
         self._chain: list[Archived] = []
-        self._active = Grove(1, self.leaf, self.fan)
+        self._active = self._trees()
 
     def _add(self, keys: Words, numbers: Rows) -> None:
         self._active.insert(np.zeros(len(keys), np.int64), keys, numbers)
@@ -80,27 +52,27 @@ class Chained(TreeSet):
 
     def _limit(self) -> float:
         window = sum(archived.count for archived in self._chain)
-        return max(self.small, window / (self.length - 1))
+        return max(self.small, window / (self.settings.length - 1))
 
     def _archive(self) -> None:
         tree: Css | Grove = self._active
-        if self.immutable:
-            tree = css_of(*self._active.sorted(), self.leaf, self.fan)
+        if self.settings.immutable:
+            tree = self._fixed(*self._active.sorted())
         self._chain.append(Archived(tree, self._next))
-        self._active = Grove(1, self.leaf, self.fan)
+        self._active = self._trees()
 
     def _load(self, keys: Words, numbers: Rows) -> None:
         """Spread the rows over L - 1 archived sub-indexes by age, as they were."""
         if not len(numbers):
             return
         order = np.argsort(numbers)
-        for share in np.array_split(order, min(self.length - 1, len(order))):
+        for share in np.array_split(order, min(self.settings.length - 1, len(order))):
             part = np.sort(share)  # the entries ascend by key, so their positions do
             tree: Css | Grove
-            if self.immutable:
-                tree = css_of(keys[part], numbers[part], self.leaf, self.fan)
+            if self.settings.immutable:
+                tree = self._fixed(keys[part], numbers[part])
             else:
-                tree = Grove(1, self.leaf, self.fan)
+                tree = self._trees()
                 tree.load(0, keys[part], numbers[part])
             self._chain.append(Archived(tree, int(numbers[part].max()) + 1))
 
@@ -109,7 +81,7 @@ class Chained(TreeSet):
         first = self._kept[0].base if self._kept else self._next
         self._chain = [archived for archived in self._chain if archived.end > first]
         if not self._kept:
-            self._active = Grove(1, self.leaf, self.fan)
+            self._active = self._trees()
 
     def _candidates(self, lo: Words, hi: Words, room: int) -> Candidates:
         start = np.zeros(len(lo), np.int64)

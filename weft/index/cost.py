@@ -91,11 +91,14 @@ def im_tree(
 
 def pim_tree(
     w: int, match_rate: float, compare: float, fanout: int, node: Node, fixed_fanout: int, fixed: Node,
-    merge_ratio: float, merge: float, depth: int,
+    merge_ratio: float, merge: float, depth: int, upper: Node | None = None,
 ) -> Cost:  # fmt: skip
-    """The same with T_I cut into f_ib ** D_I sub-indexes: descending T_S to D_I replaces the upper levels of T_I."""
+    """The same with T_I cut into f_ib ** D_I sub-indexes: descending T_S to D_I replaces the upper levels of T_I.
+
+    `upper` is λ_ib of the nodes down to D_I: few, and all tuples pass them, so they stay in the cache.
+    """
     sub = height(merge_ratio * w / fixed_fanout**depth, fanout)
-    route = depth * fixed.search
+    route = depth * (upper or fixed).search
     whole = im_tree(w, match_rate, compare, fanout, node, fixed_fanout, fixed, merge_ratio, merge)
     search = route + sub * node.search + height(w, fixed_fanout) * fixed.search
     return Cost(search, whole.scan, whole.delete, route + sub * node.insert)

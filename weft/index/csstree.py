@@ -12,7 +12,7 @@ import numpy as np
 from weft.index.grove import stream_css
 from weft.index.treeset import Candidates, TreeSet
 from weft.kernels.merge import Sorted, merge_all
-from weft.kernels.trees import Css, check_css, css_of
+from weft.kernels.trees import Css, check_css
 from weft.types import Rows, Words
 
 __all__ = ["CssTree"]
@@ -25,12 +25,12 @@ class CssTree(TreeSet):
 
     def _reset(self) -> None:
         empty = np.empty(0, np.int64)
-        self._css: Css = css_of(empty, empty, self.leaf, self.fan)
+        self._css: Css = self._fixed(empty, empty)
 
     def _add(self, keys: Words, numbers: Rows) -> None:
         living = self._living(self._css.row)
         merged = merge_all([Sorted((self._css.key[living],), self._css.row[living]), Sorted((keys,), numbers)])
-        self._css = css_of(merged.keys[0], merged.row, self.leaf, self.fan)
+        self._css = self._fixed(merged.keys[0], merged.row)
 
     def _candidates(self, lo: Words, hi: Words, room: int) -> Candidates:
         return stream_css(self._css, lo, hi, room)

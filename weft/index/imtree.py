@@ -15,7 +15,7 @@ import numpy as np
 from weft.index.grove import Grove, stream_css
 from weft.index.treeset import Candidates, TreeSet
 from weft.kernels.merge import Sorted, merge_all
-from weft.kernels.trees import Css, check_css, css_of
+from weft.kernels.trees import Css, check_css
 from weft.types import Rows, Words
 
 __all__ = ["ImTree"]
@@ -25,6 +25,7 @@ class ImTree(TreeSet):
     """Delta merging: T_I and T_S."""
 
     name: ClassVar[str] = "im-tree"
+    reads: ClassVar[tuple[str, ...]] = ("merge_ratio", "leaf", "fan")
 
     def _reset(self) -> None:
         empty = np.empty(0, np.int64)
@@ -32,11 +33,11 @@ class ImTree(TreeSet):
 
     def _archive(self, keys: Words, numbers: Rows) -> None:
         """Make the entries T_S, and T_I empty."""
-        self._css: Css = css_of(keys, numbers, self.leaf, self.fan)
+        self._css: Css = self._fixed(keys, numbers)
         self._grove = self._mutable()
 
     def _mutable(self) -> Grove:
-        return Grove(1, self.leaf, self.fan)
+        return self._trees()
 
     def _homes(self, keys: Words) -> Rows:
         """Return the tree of T_I that each key belongs to."""
@@ -48,7 +49,19 @@ class ImTree(TreeSet):
             self._merge()
 
     def _load(self, keys: Words, numbers: Rows) -> None:
-        self._archive(keys, numbers)
+        """Rows of the newest runs are T_I, as far as the merge ratio lets them; all others are T_S."""
+        newer = numbers >= self._first_of_t_i(numbers)
+        self._archive(keys[~newer], numbers[~newer])
+        self._grove.insert(self._homes(keys[newer]), keys[newer], numbers[newer])
+
+    def _first_of_t_i(self, numbers: Rows) -> int:
+        first = self._next
+        for kept in reversed(self._kept[1:]):
+            mutable = int(np.count_nonzero(numbers >= kept.base))
+            if mutable >= max(self.merge_ratio * (len(numbers) - mutable), self.small):
+                break
+            first = kept.base
+        return first
 
     def _merge(self) -> None:
         """Merge T_S and T_I, which is sorted through its leaves, without what has expired (002-10, 002-14)."""

@@ -12,10 +12,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.errors import SpecError
 from weft.index.grove import Grove
 from weft.index.imtree import ImTree
-from weft.index.layout import Layout
 from weft.kernels.trees import nodes_at, route_all
 from weft.types import Rows, Words
 
@@ -23,45 +21,23 @@ __all__ = ["PimTree"]
 
 
 class PimTree(ImTree):
-    """Partitioned delta merging.
-
-    Parameters
-    ----------
-    depth
-        D_I, the depth of T_S whose nodes have sub-indexes, the root being at 0; clamped to the real height (002-31).
-    """
+    """Partitioned delta merging; the sub-indexes are those of the nodes at `depth`."""
 
     name: ClassVar[str] = "pim-tree"
-
-    def __init__(
-        self,
-        layout: Layout,
-        expiry: int | None,
-        merge_ratio: float = 1.0,
-        fanout: int = 4,
-        small: int = 2048,
-        few: int = 4,
-        *,
-        leaf: int = 32,
-        fan: int = 32,
-        depth: int = 1,
-    ) -> None:
-        if depth < 0:
-            raise SpecError.of(f"depth={depth}.", "The root of T_S is at depth 0.", "use 1.")
-        self.depth = depth
-        super().__init__(layout, expiry, merge_ratio, fanout, small, few, leaf=leaf, fan=fan)
+    reads: ClassVar[tuple[str, ...]] = ("merge_ratio", "depth", "leaf", "fan")
 
     @property
     def sub_indexes(self) -> int:
         """Return the number of sub-indexes."""
+        self._ready()
         return self._grove.forest.trees
 
     def _mutable(self) -> Grove:
-        return Grove(nodes_at(self._css, 0, self.depth), self.leaf, self.fan, linked=True)
+        return self._trees(nodes_at(self._css, 0, self.settings.depth), linked=True)
 
     def _homes(self, keys: Words) -> Rows:
         homes = np.empty(len(keys), np.int64)
-        route_all(self._css, keys, self.depth, homes)
+        route_all(self._css, keys, self.settings.depth, homes)
         return homes
 
     def _validate_trees(self) -> int:

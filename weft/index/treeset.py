@@ -3,8 +3,9 @@
 Runs hold the rows and are the snapshot; a tree holds (word, number) for each row that has not expired, where numbers count
 all rows ever kept. A run's rows have consecutive numbers, so a number leads to its run. Runs are merged by size only
 and never rewritten for expiry: they go when all of their rows have expired. The trees derive from the runs and none of them is
-saved. Whatever a tree still holds of an expired row is filtered out by the row's own expiry word (002-11), so an index and
-its restored copy answer alike.
+saved; after `restore` they are loaded when they are first looked at, so who only adds rows to a snapshot builds no tree.
+Whatever a tree still holds of an expired row is filtered out by the row's own expiry word (002-11), so an index and its
+restored copy answer alike.
 
 A tree narrows by one word: the equality word if there is one, else the range word; all other terms are checked on each
 candidate. Without either every row is a candidate.
@@ -23,15 +24,18 @@ import numpy as np
 
 from weft.errors import SpecError
 from weft.index.compact import merge_runs, run_of
+from weft.index.grove import Grove
 from weft.index.held import Held
 from weft.index.layout import Layout
 from weft.index.plan import Plan
 from weft.index.protocol import Matches, Probe
 from weft.index.run import Run
+from weft.index.settings import TreeSettings
 from weft.index.tiers import merge_from
 from weft.kernels.emit import Checks
+from weft.kernels.merge import Sorted, merge_all
 from weft.kernels.pairs import passing
-from weft.kernels.sort import order_of
+from weft.kernels.trees import Css, css_of
 from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Rows, Words
 
 __all__ = ["Candidates", "TreeSet"]
@@ -67,13 +71,15 @@ class TreeSet(ABC):
         002-10: the share of T_S that T_I may reach before the two are merged; for the trees that have both.
     fanout, small, few
         How runs are merged: as in `weft.index.tiers`. `small` is also the least size of a tree worth a merge.
-    leaf, fan
-        Entries per leaf, children per inner node.
+    settings
+        Node sizes, and what else the index has: see `weft.index.settings`.
     """
 
     name: ClassVar[str]
     deletes: ClassVar[bool] = False
     """Whether entries of expired rows are deleted one by one (002-02), or left to the next merge or drop."""
+    reads: ClassVar[tuple[str, ...]] = ("leaf", "fan")
+    """The settings that mean something to this index."""
 
     def __init__(
         self,
@@ -83,9 +89,7 @@ class TreeSet(ABC):
         fanout: int = 4,
         small: int = 2048,
         few: int = 4,
-        *,
-        leaf: int = 32,
-        fan: int = 32,
+        **settings: int,
     ) -> None:
         if not merge_ratio > 0:
             raise SpecError.of(f"merge_ratio={merge_ratio}.", "It is a share of T_S, more than 0.", "use 1.")
@@ -93,10 +97,11 @@ class TreeSet(ABC):
         self.layout = single
         self.expiry = expiry
         self.merge_ratio, self.fanout, self.small, self.few = merge_ratio, fanout, small, few
-        self.leaf, self.fan = leaf, fan
+        self.settings = TreeSettings(**settings)
         self._kept: list[Kept] = []
         self._before = WORD_MIN
         self._next = 0
+        self._loaded = True
         self._reset()
 
     # What a subclass is
@@ -146,7 +151,8 @@ class TreeSet(ABC):
             return  # expired on arrival
         self._next = new.end
         self._kept.append(new)
-        self._add(*self._entries(new))
+        if self._loaded:
+            self._add(*self._entries(new))
         cut = merge_from([len(kept.held) for kept in self._kept], math.inf, self.fanout, self.small, self.few)
         if cut < len(self._kept) - 1:
             self._merge_runs(cut)
@@ -165,36 +171,44 @@ class TreeSet(ABC):
         """Drop the runs that have expired as a whole, and from the trees what they let go of now."""
         if self.expiry is None or before <= self._before:
             return
-        if self.deletes:
+        if self.deletes and self._loaded:
             for kept in self._kept:
                 words = kept.held.run.words[self.expiry]
                 if kept.held.zone(self.expiry)[0] < before:
                     self._remove(*self._entries(kept, (words < before) & (words >= self._before)))
         self._before = before
         self._kept = [kept for kept in self._kept if kept.held.run.newest >= before]
-        self._drop()
+        if self._loaded:
+            self._drop()
 
     def snapshot(self) -> Sequence[Run]:
         """Return the runs, oldest first."""
         return [kept.held.run for kept in self._kept]
 
     def restore(self, runs: Sequence[Run], before: int) -> None:
-        """Take over runs as they are; the trees are loaded anew."""
+        """Take over runs as they are; the trees are loaded anew when they are needed."""
         self._before, self._kept, self._next = before, [], 0
         for run in runs:
             self._kept.append(Kept(Held(run, self.layout), self._next))
             self._next = self._kept[-1].end
+        self._loaded = False
         self._reset()
-        pieces = [self._entries(kept) for kept in self._kept]
+
+    def _ready(self) -> None:
+        """Load the trees if that is still to be done: the runs are sorted, so their entries are merged."""
+        if self._loaded:
+            return
+        self._loaded = True
+        pieces = [Sorted((keys,), numbers) for keys, numbers in map(self._entries, self._kept) if len(keys)]
         if pieces:
-            keys, numbers = (np.concatenate(column) for column in zip(*pieces, strict=True))
-            order = order_of([keys])
-            self._load(keys[order], numbers[order])
+            merged = merge_all(pieces)
+            self._load(merged.keys[0], merged.row)
 
     def probe(self, probe: Probe, chunk: int) -> Iterator[Matches]:
         """Yield every match once."""
         if not len(probe.block) or not self._kept:
             return
+        self._ready()
         plan = Plan(probe, self.layout)
         ranges = plan.ranges(max(kept.held.run.span for kept in self._kept))
         if self.layout.equal is not None:
@@ -223,6 +237,7 @@ class TreeSet(ABC):
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of the window and of every component of the index (002-16)."""
+        self._ready()
         return {"window": sum(kept.held.run.nbytes for kept in self._kept), **self._parts()}
 
     def validate(self) -> None:
@@ -235,6 +250,7 @@ class TreeSet(ABC):
             if self.expiry is not None:
                 assert run.newest >= self._before, "an expired run was kept"
                 assert run.words[self.expiry].max() <= run.newest, "newest is not the newest"
+        self._ready()
         held = self._validate_trees()
         pieces = [self._entries(kept) for kept in self._kept]
         wanted = {pair for keys, numbers in pieces for pair in zip(keys.tolist(), numbers.tolist(), strict=True)}
@@ -244,7 +260,15 @@ class TreeSet(ABC):
         assert {number for _, number in wanted} <= set(found), "a row has no entry"
         assert not self.deletes or len(wanted) == held, "an expired row has an entry"
 
-    # Rows and entries
+    # Trees, rows and entries
+
+    def _trees(self, number: int = 1, *, linked: bool = False) -> Grove:
+        """Make empty B+-trees."""
+        return Grove(number, self.settings.leaf, self.settings.fan, linked)
+
+    def _fixed(self, keys: Words, numbers: Rows) -> Css:
+        """Make an immutable tree of sorted entries."""
+        return css_of(keys, numbers, self.settings.leaf, self.settings.fan)
 
     def _entries(self, kept: Kept, among: Bools | None = None) -> tuple[Words, Rows]:
         """Return keys, ascending, and numbers of a run's rows: those `among`, or those that have not expired."""

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from weft.control import Explanation
 from weft.errors import SpecError
 from weft.index import Layout, Probe
 from weft.index.plan import Plan
@@ -24,6 +25,7 @@ from weft.kernels import mix_words, narrow, words_of
 from weft.kernels.emit import Checks
 from weft.kernels.pairs import passing
 from weft.local.expr import Projection
+from weft.local.parallel_explain import explain_parallel
 from weft.local.parallel_threads import Threads
 from weft.local.parallel_words import Arrivals, Runner, Settings, WordJoin
 from weft.local.sources import Source, check_window
@@ -85,7 +87,8 @@ class ParallelJoin:
         settings = settings or Settings()
         self.sides: tuple[Side, ...] = ("left",) if alone else SIDES
         self.runner = runner or Threads(threads, settings.workers)
-        self.words = WordJoin(len(self.sides), window.n if isinstance(window, Last) else None, self.runner, settings)
+        size = window.n if isinstance(window, Last) else None
+        self.words = WordJoin(len(self.sides), size, self.runner, settings, threads)
         self._kept: dict[Side, _Kept] = {side: _Kept() for side in self.sides}
         self._newest = WORD_MIN
         self._number = 0
@@ -111,6 +114,10 @@ class ParallelJoin:
         """Let threads join or leave, also while a feed is being drained."""
         assert isinstance(self.runner, Threads)
         self.runner.resize(threads)
+
+    def explain(self) -> Explanation:
+        """Tell how it joins, and what the cost model says of it."""
+        return explain_parallel(self.spec, self.words)
 
     def memory(self) -> dict[str, int]:
         """Return the bytes of every component (002-16)."""

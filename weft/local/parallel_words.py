@@ -11,6 +11,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from weft.index.predict import best_ratio
 from weft.kernels.parallel import Shared, Sizes, advance_edges, shared_of, tallies
 from weft.kernels.parallel import shared as at
 from weft.kernels.trees import build, clear, nodes_at
@@ -21,10 +22,11 @@ __all__ = ["Arrivals", "Runner", "Settings", "WordJoin"]
 
 
 class Settings(NamedTuple):
-    """How a parallel join works; the defaults are the paper's best for many threads (002-27, 002-28)."""
+    """How a parallel join works; the defaults are the paper's best for many threads (002-28)."""
 
-    merge_ratio: float = 1.0
-    """m: T_I is merged into T_S when it holds this share of the window."""
+    merge_ratio: float | None = None
+    """m: T_I is merged into T_S when it holds this share of the window. Left open, the cost model chooses it for the window
+    and the threads that there are at the beginning: the paper's 1 is best for many threads only (002-27)."""
     depth: int = 2
     """D_I: the depth of T_S whose nodes have sub-indexes; clamped to the height."""
     task: int = 8
@@ -77,15 +79,20 @@ class WordJoin:
         Who runs the workers.
     settings
         How.
+    threads
+        How many the cost model is to reckon with.
     """
 
-    def __init__(self, sides: int, window: int | None, runner: Runner, settings: Settings) -> None:
+    def __init__(
+        self, sides: int, window: int | None, runner: Runner, settings: Settings, threads: int = 1
+    ) -> None:  # fmt: skip
         self.sides, self.window, self.runner, self.settings = sides, window, runner, settings
+        self.threads = threads
         self.shared = self._memory(window if window is not None else 4096)
 
     def _memory(self, window: int) -> Shared:
         s = self.settings
-        limit = max(1, round(s.merge_ratio * window))
+        limit = max(1, round(self.ratio_for(window) * window))
         timed = self.window is None
         return shared_of(
             Sizes(
@@ -103,6 +110,13 @@ class WordJoin:
                 s.fan,
             )
         )
+
+    def ratio_for(self, window: int) -> float:
+        """Return the merge ratio: what the settings say, or what the cost model finds cheapest."""
+        s = self.settings
+        if s.merge_ratio is not None:
+            return s.merge_ratio
+        return best_ratio("pim-tree", window, sides=self.sides, depth=s.depth, threads=self.threads)
 
     @property
     def merges(self) -> int:

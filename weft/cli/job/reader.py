@@ -83,7 +83,8 @@ class Reader:
         if field.kind == "text" and not value.strip():
             self.wrong(path, "It is empty.", f"write {path.rpartition('.')[2]} = {field.example}.")
             return False
-        if field.choices and value not in field.choices:
+        plain = value.partition("(")[0].strip() if field.settings else value
+        if field.choices and plain not in field.choices:
             near = get_close_matches(value, field.choices, n=1)
             right = f"did you mean {near[0]!r}?" if near else f"write {path.rpartition('.')[2]} = {field.example}."
             self.wrong(path, f"There is no {value!r}. Known: {', '.join(field.choices)}.", right)

@@ -18,6 +18,8 @@ class Field:
     example: str
     required: bool = False
     choices: tuple[str, ...] = ()
+    settings: bool = False
+    """Whether a choice may carry settings in brackets, which are looked at later."""
 
 
 _SOURCE = {
@@ -51,7 +53,7 @@ TABLES: dict[str, dict[str, Field]] = {
         ),
         "state": Field("text", '"out/state"'),
         "scheme": Field("text", '"auto"', choices=("auto", *SCHEMES)),
-        "index": Field("text", '"auto"', choices=("auto", *INDEXES)),
+        "index": Field("text", '"auto"', choices=("auto", *INDEXES), settings=True),
         "tasks": Field("count", "4"),
         "select": Field("texts", '["l.id AS left_id", "r.*"]'),
         "suffix": Field("text", '"_right"'),

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.bench.paper.figure import Figure
-from weft.bench.paper.pim import many_threads, one_thread, shape
+from weft.bench.paper.pim import many_threads, one_thread, shape, speed
 
 __all__ = ["FIGURES"]
 
-_ALL = {**one_thread.FIGURES, **many_threads.FIGURES, **shape.FIGURES}
+_PAPER = {**one_thread.FIGURES, **many_threads.FIGURES, **shape.FIGURES}
 
 FIGURES: dict[str, Callable[[float], Figure]] = {
-    name: _ALL[name] for name in sorted(_ALL, key=lambda name: (int(name[:-1]), name[-1]))
+    **{name: _PAPER[name] for name in sorted(_PAPER, key=lambda name: (int(name[:-1]), name[-1]))},
+    **speed.FIGURES,
 }
-"""Every figure by its number; called with a scale."""
+"""Every figure of the paper by its number, then our own; called with a scale."""

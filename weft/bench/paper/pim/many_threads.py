@@ -90,7 +90,7 @@ def tasks(latency: bool) -> Callable[[float], Figure]:
         if latency:
             return Figure(
                 "11b", "Task size and latency", "Latency grows with the task size.", ("task size", "latency"), tuple(rows),
-                rows[-1][1] > rows[0][1], f"From {rows[0][1]:.1f} to {rows[-1][1]:.1f} us (Little's law over measured rates).",
+                rows[-1][1] > rows[0][1], f"From {rows[0][1]:.1f} to {rows[-1][1]:.1f} us: tuples seen under way over the rate.",
                 ("002-17", "002-28", "002-34"), "microseconds",
             )  # fmt: skip
         return Figure(
