@@ -36,9 +36,11 @@ def predicted(spec: JoinSpec, plan: Plan, index: str) -> str:
     name, settings = read_name(index)
     if name not in PREDICTED:
         return ""
-    known = {key: int(settings[key]) for key in ("depth", "length", "partitions") if key in settings}
     rows = _rows(spec, plan)
-    cost = predict(name, rows, MATCH_RATE, settings.get("merge_ratio", 1.0), **known)
+    cost = predict(
+        name, rows, MATCH_RATE, settings.get("merge_ratio", 1.0), depth=int(settings.get("depth", 1)),
+        length=int(settings.get("length", 2)), partitions=int(settings.get("partitions", 4)),
+    )  # fmt: skip
     last = "merging" if name in MERGED else "deleting"
     steps = (("searching", cost.search), ("scanning", cost.scan), (last, cost.delete), ("inserting", cost.insert))
     told = ", ".join(f"{step} {spent:.0f}" for step, spent in steps if spent)

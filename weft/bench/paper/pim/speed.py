@@ -74,14 +74,15 @@ def batches(scale: float) -> Figure:
     """Every index of this paper behind the index protocol, and the default, fed in batches of a sixteenth of the window."""
     log_window = top(scale)
     names = ("runs", "bplustree", "chained", "css-tree", "im-tree", "pim-tree", "round-robin")
-    rows = []
+    rows: list[tuple[str, float, float]] = []
     for name in names:
         ratio = f"(merge_ratio={best_ratio(name, 1 << log_window)})" if name in MERGED else ""
-        rates = [
+        kept, restored = (
             measure(log_window, log_window - 4, 0.2, name + ratio, restored=restored)[0] for restored in (False, True)
-        ]
-        rows.append((name, *rates))
-    over = [min(rows[0][c] / row[c] for row in rows[1:]) for c in (1, 2)]
+        )
+        rows.append((name, kept, restored))
+    (_, kept, restored), *trees = rows
+    over = min(kept / rate for _, rate, _ in trees), min(restored / rate for _, _, rate in trees)
     return Figure(
         "batches", f"Micro-batches of 2^{log_window - 4}, w = 2^{log_window}",
         "Sorted runs, the paper's merge rule without its trees, serve micro-batches better than any tree: the default index.",
