@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from weft.errors import SpecError, UnknownName
 from weft.index import INDEXES
-from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, scheme_named
-from weft.spec import JoinSpec, Op
+from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, Slices, scheme_named
+from weft.spec import JoinSpec, Op, Within
 
 __all__ = ["Choice", "Limits", "check_tasks", "choose"]
 
@@ -82,6 +82,8 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
     timed = within is not None and within.left == spec.left.time
     if within is not None and not timed and (within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None):
         return Range(), "a band meets only neighbouring keys; boundaries follow samples of the keys"
+    if timed and isinstance(spec.window, Within):
+        return Slices(), "any condition, balanced whatever the keys; slices of time where a batch spans many windows"
     return Matrix(), "any condition, balanced whatever the keys: rows times columns over random draws"
 
 
