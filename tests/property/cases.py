@@ -244,7 +244,7 @@ def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
     if spec.access.within is not None:
         found += [Range(imbalance=1.0, enough=1), "range"]
     if spec.condition.compares:
-        found += [Sta(hot=1, top=2, margin=1, worth=0), Sta(top=1, cold="publish"), Chained("all", "one")]
+        found += [Sta(hot="auto", top=2, margin=1, worth=0), Sta(top=1, cold="publish"), Chained("all", "one")]
         found += [Chained("one", "all")]
         if spec.left.time is not None:
             found.append(Pim(merge=3))
@@ -255,7 +255,8 @@ def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
 
 def legal_tasks(scheme: str | Scheme) -> st.SearchStrategy[int]:
     """Draw a number of tasks that a scheme can do with."""
-    return st.integers(scheme.hot + 1 if isinstance(scheme, Sta) else 1, 7)
+    hot = scheme.hot if isinstance(scheme, Sta) else 0
+    return st.integers(2 if hot == "auto" else hot + 1, 7)
 
 
 def legal_indexes(spec: JoinSpec) -> list[str]:

@@ -61,6 +61,7 @@ EXACT = [
     Sta(),
     Sta(hot=1, margin=1, worth=0),
     Sta(hot=3, choices="two choices", top=4),
+    Sta(hot="auto", top=3, margin=1),
     Sta(cold="publish", margin=1),
     Sta(cold="publish", choices="two choices", top=2),
     Chained("all", "one"),

@@ -107,7 +107,7 @@ def run_inequality(rows: int, repeat: int, *, as_json: bool) -> int:
     return 0
 
 
-def run_sta(queries: str, skews: str, rows: int, window: int, batches: int, *, as_json: bool) -> int:
+def run_sta(queries: str, skews: str, rows: int, window: int | None, batches: int, *, as_json: bool) -> int:
     """Measure `auto` beside the systems of the STA paper."""
     from weft.bench.sta import QUERIES, run
 
@@ -126,7 +126,10 @@ def run_sta(queries: str, skews: str, rows: int, window: int, batches: int, *, a
         return 0
     who = list(results[0]["rows_per_s"])
     table = _table(
-        f"inequality joins, {rows:,} rows a batch, window {window:,} rows: rows per second", "query", *who, "auto / best"
+        f"inequality joins, {rows:,} rows a batch, a count per window leaves: rows per second",
+        "query",
+        *who,
+        "auto / best",
     )
     for one in results:
         rates = [f"{one['rows_per_s'][name]:,}{_found(one['share'][name])}" for name in who]
@@ -135,7 +138,9 @@ def run_sta(queries: str, skews: str, rows: int, window: int, batches: int, *, a
     out().print(table)
     ratios = [one["auto_over_best"] for one in results]
     ahead = sum(ratio > 1 for ratio in ratios)
-    out().print(Text(f"auto over the best of the others: at least {min(ratios):.2f}, ahead in {ahead} of {len(ratios)}"))
+    out().print(
+        Text(f"auto over the best of the others: at least {min(ratios):.2f}, ahead in {ahead} of {len(ratios)}")
+    )
     return 0
 
 

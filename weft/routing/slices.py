@@ -32,7 +32,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SlicePlan(Plan):
-    """Slice number `t // length` belongs to task `number % tasks`; a left tuple at `t` meets right ones in `[t - before, t + after]`."""
+    """Slice number `t // length` belongs to task `number % tasks`.
+
+    A left tuple at `t` meets right ones in `[t - before, t + after]`.
+    """
 
     scheme: ClassVar[str] = "slices"
 
@@ -118,7 +121,9 @@ class Slices(Scheme):
             return plan, ""
         limit = self.even**2
         cut = isinstance(plan, SlicePlan)
-        if isinstance(plan, SlicePlan) and (_even(plan, *now) <= limit or not len(then[0]) or _even(plan, *then) <= limit):
+        if isinstance(plan, SlicePlan) and (
+            _even(plan, *now) <= limit or not len(then[0]) or _even(plan, *then) <= limit
+        ):
             return plan, ""
         low, high = np.quantile(now[0], (0.05, 0.95))  # a straggler must not stretch the slices
         fresh = self._cut(spec, plan.tasks, int((high - low) / 0.9 / (self.rounds * plan.tasks)))
