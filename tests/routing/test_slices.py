@@ -15,7 +15,7 @@ from weft.control import choose
 from weft.errors import SpecError
 from weft.routing import MatrixPlan, Plan, SlicePlan, Slices, SplitPlan, TaskStats, TaskView, plan_from_json
 from weft.spec import Within
-from weft.types import SIDES
+from weft.types import SIDES, Side, Words
 
 SPEC = SPECS["less, within time"]
 
@@ -38,10 +38,10 @@ def noted(scheme: Slices, plan: Plan, times: Sequence[int], before: list[TaskSta
     none, nobody = np.zeros((2, 0), np.int64), np.zeros(0, np.uint32)
     found = []
     for task, kept in enumerate(plan.store("left", words, u)):
-        stored = {"left": words[:, kept], "right": none}
+        stored: dict[Side, Words] = {"left": words[:, kept], "right": none}
         view = TaskView(task, plan, stored, stored, {"left": u[kept], "right": nobody}, lambda _: (none, nobody))
         notes = scheme.watch(SPEC, view, before[task].notes if before else {})
-        zero = dict.fromkeys(SIDES, 0)
+        zero: dict[Side, int] = dict.fromkeys(SIDES, 0)
         found.append(TaskStats(zero, zero, zero, {"left": (), "right": ()}, notes))
     return found
 

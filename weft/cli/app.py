@@ -225,11 +225,11 @@ def bench_spark(
 def bench_sta(
     query: Annotated[str, typer.Option(help="Queries of the STA paper: 2, 3, 4.")] = "2,3,4",
     z: Annotated[str, typer.Option(help="Skews of the keys, by Zipf's law.")] = "1,1.5,2",
-    rows: Annotated[int, typer.Option(min=1000, help="Rows per batch of each stream.")] = 200_000,
+    rows: Annotated[int, typer.Option(min=1000, help="Rows per batch, both streams together.")] = 400_000,
     window: Annotated[
         int | None,
         typer.Option(
-            min=1, help="How many rows the window reaches; by default 30, for query 3 100.", show_default=False
+            min=1, help="How many rows the window reaches; by default 15, for query 3 60.", show_default=False
         ),
     ] = None,
     batches: Annotated[int, typer.Option(min=1, help="Measured batches.")] = 4,

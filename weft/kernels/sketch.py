@@ -87,7 +87,7 @@ def count_through_filter(
         for row in range(1, depth):
             cells[row] = _cell(key, salts[row], width)
             before = min(before, table[row, cells[row]])
-        place = np.argmin(new)
+        place = int(np.argmin(new))
         least = new[place]
         swapping = before + weight > least  # 10
         counted = max(1, least + 1 - before) if swapping else weight  # so many until line 10 is true

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +75,7 @@ class Contestant:
         writer = counts.writeStream.format("noop").outputMode("complete")
         return writer.option("checkpointLocation", str(self.folder / "checkpoint")).start()
 
-    def feed(self, files: dict[str, Iterable[Path]]) -> Timed:
+    def feed(self, files: Mapping[str, Iterable[Path]]) -> Timed:
         """Give the query one batch of each of its streams and wait until it is through."""
         number, self._fed = self._fed, self._fed + 1
         for side in self.sides:
