@@ -28,7 +28,9 @@ def figure_32(scale: float) -> Figure:
         sketch = ASketch()
         sketch.update(keys)
         hot = tuple(np.sort(sketch.keys).tolist())
-        sized = max(1, min(tasks - 1, round(tasks * float(np.isin(keys, sketch.keys).mean()))))  # as Sta(hot="auto") does
+        sized = max(
+            1, min(tasks - 1, round(tasks * float(np.isin(keys, sketch.keys).mean())))
+        )  # as Sta(hot="auto") does
         plans = (
             HashPlan(tasks),
             SplitPlan(tasks),
