@@ -23,6 +23,7 @@ from weft.routing import (
     Random,
     Range,
     Readj,
+    Slices,
     Split,
     Square,
     Sta,
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adsp", "Association", "Biclique", "Broadcast", "ContRand", "Disjoint", "Dynamic", "Everywhere", "FastJoin",
-    "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range", "Readj", "SetCover", "SpecError", "Split",
-    "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
+    "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range", "Readj", "SetCover", "Slices", "SpecError",
+    "Split", "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
     "natural_join", "refused_documents", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 

@@ -83,7 +83,7 @@ def test_explain_tells_scheme_index_and_state(job) -> None:
     done = command(job, "explain", "job.toml", "--json")
     assert done.returncode == 0, done.stdout + done.stderr
     parts = json.loads(done.stdout)
-    assert parts["scheme"].startswith("matrix over 2 tasks") and "15 seconds" in parts["state"]
+    assert parts["scheme"].startswith("slices over 2 tasks") and "15 seconds" in parts["state"]
     assert not (job / "out").exists()
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import weft
 from tests.property.cases import Case, cases, comparisons, count, expected_count, fed, make, share
-from weft.control import two_predicates
+from weft.control import Limits, choose, two_predicates
 from weft.spec import Compare, Condition, Key, Op, build_spec, unbounded
 
 V, I = Key("v"), Key("i")  # noqa: E741 - voltage and current
@@ -30,6 +30,13 @@ def test_each_way_wins_somewhere():
     assert best(1000, 1, 0.001) == "emit loop"  # next to nothing to check
     assert best(100_000, 1000, 0.5, 0.001) == "intersection"  # the second predicate leaves much less than the first
     assert best(1 << 16, 1 << 16, 0.5, 0.01) == "blocks"  # many probes, few pairs
+
+
+@pytest.mark.paper("000-50")
+def test_choose_goes_by_the_estimate():
+    assert choose(SPEC, 2).index == "runs"
+    few = choose(SPEC, 2, limits=Limits(rows=100_000, probes=1000, allowed=(0.5, 0.001)))
+    assert few.index == "crossed" and "intersection is estimated to be cheapest" in few.why_index
 
 
 def test_one_inequality_has_no_choice():

@@ -23,7 +23,8 @@ def rows(batch: int, late: int = 0) -> pa.Table:
 
 def write_state(path: Path, batches: int = 4, query: str = QUERY, tasks: int = 2, late: int = 0) -> Path:
     """Join some batches of ten rows per side; return the query's folder."""
-    options = {"on": "l.x <= r.x", "window": weft.within("20 seconds", on="ts", delay="5 seconds"), "tasks": tasks}
+    window = weft.within("20 seconds", on="ts", delay="5 seconds")
+    options = {"on": "l.x <= r.x", "window": window, "scheme": "matrix", "tasks": tasks}
     fingerprint = Join(SCHEMA, SCHEMA, **options).spec.fingerprint()  # type: ignore[arg-type]
     store = StateStore(open_folder(str(path)), query, fingerprint, 100)
     join = Join(SCHEMA, SCHEMA, state=store, **options)  # type: ignore[arg-type]

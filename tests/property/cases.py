@@ -17,8 +17,22 @@ from tests import oracle
 from tests.oracle import Batch, Compare, Row
 from weft.index import INDEXES
 from weft.local import Join
-from weft.routing import Biclique, Broadcast, ContRand, FastJoin, Hash, Matrix, Range, Scheme, Split
-from weft.spec import JoinSpec, Window, build_spec
+from weft.routing import (
+    Biclique,
+    Broadcast,
+    Chained,
+    ContRand,
+    FastJoin,
+    Hash,
+    Matrix,
+    Pim,
+    Range,
+    Scheme,
+    Slices,
+    Split,
+    Sta,
+)  # fmt: skip
+from weft.spec import JoinSpec, Window, Within, build_spec
 from weft.types import SIDES, Side
 
 INTS = (0, 1, 2, 3, 4, 5, None, 2)
@@ -229,7 +243,20 @@ def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
         ]
     if spec.access.within is not None:
         found += [Range(imbalance=1.0, enough=1), "range"]
+    if spec.condition.compares:
+        found += [Sta(hot="auto", top=2, margin=1, worth=0), Sta(top=1, cold="publish"), Chained("all", "one")]
+        found += [Chained("one", "all")]
+        if spec.left.time is not None:
+            found.append(Pim(merge=3))
+    if isinstance(spec.window, Within):
+        found.append(Slices(rounds=1, long=0.0, even=9.0))
     return found
+
+
+def legal_tasks(scheme: str | Scheme) -> st.SearchStrategy[int]:
+    """Draw a number of tasks that a scheme can do with."""
+    hot = scheme.hot if isinstance(scheme, Sta) else 0
+    return st.integers(2 if hot == "auto" else hot + 1, 7)
 
 
 def legal_indexes(spec: JoinSpec) -> list[str]:

@@ -22,6 +22,7 @@ from tests.property.cases import (
     intervals,
     legal_indexes,
     legal_schemes,
+    legal_tasks,
     make,
     share,
     spec_of,
@@ -37,7 +38,7 @@ def check(case: Case, data: st.DataObject) -> None:
     spec = spec_of(case)
     scheme = data.draw(st.sampled_from(legal_schemes(spec)), "scheme")
     index = data.draw(st.sampled_from(legal_indexes(spec)), "index")
-    tasks = data.draw(st.integers(1, 7), "tasks")
+    tasks = data.draw(legal_tasks(scheme), "tasks")
     join = make(case, scheme=scheme, index=index, tasks=tasks)
     found: Counter[tuple[int, int]] = Counter()
     for batch in case.batches:

@@ -23,6 +23,7 @@ from tests.property.cases import (
     fed,
     legal_indexes,
     legal_schemes,
+    legal_tasks,
     make,
     share,
     spec_of,
@@ -129,13 +130,13 @@ def check(case: Case, data: st.DataObject, *, crash: bool = False, rescale: bool
     with TemporaryDirectory() as folder:
         bench = Bench(case, folder, data.draw(st.sampled_from(legal_indexes(spec_of(case))), "index"))
         scheme = data.draw(st.sampled_from(legal_schemes(bench.spec)), "scheme")
-        tasks = data.draw(st.integers(1, 7), "tasks")
+        tasks = data.draw(legal_tasks(scheme), "tasks")
         join = bench.start(0, scheme, tasks)
         found: Counter[tuple[int, int]] = Counter()
         numbers = {}
         for number, batch in enumerate(case.batches):
             if rescale and data.draw(st.booleans(), "rescale"):
-                tasks = data.draw(st.integers(1, 7), "tasks")
+                tasks = data.draw(legal_tasks(scheme), "tasks")
                 join = bench.start(number, scheme, tasks)
             if change and number and data.draw(st.booleans(), "change plan"):
                 join.store.write_plan(number, data.draw(plans(bench.spec, tasks), "plan"), "forced")
@@ -151,7 +152,7 @@ def check(case: Case, data: st.DataObject, *, crash: bool = False, rescale: bool
                     else:
                         count(islice(fed(join, batch), data.draw(st.integers(0, 6), "chunks")))
                     if rescale and data.draw(st.booleans(), "rescale after the crash"):
-                        tasks = data.draw(st.integers(1, 7), "tasks")
+                        tasks = data.draw(legal_tasks(scheme), "tasks")
                     join = bench.start(number, scheme, tasks)
             found += count(fed(join, batch))
             numbers[number] = tasks

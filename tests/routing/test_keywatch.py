@@ -15,7 +15,7 @@ from weft.routing import FastJoin, FastJoinPlan, HashPlan, Notes, TaskView
 from weft.routing.keycounts import SAMPLE, KeyCounts, count_keys
 from weft.routing.keywatch import LONGEST, SUBWINDOWS, kept_counts, phi_counts, watch_keys
 from weft.spec import JoinSpec
-from weft.types import SIDES, WORD_MAX, WORD_MIN, Words
+from weft.types import SIDES, WORD_MAX, WORD_MIN, Side, Words
 
 WORD = st.sampled_from((WORD_MIN, -1, 0, 1, 2, 3, 4, 5, 6, 7, WORD_MAX))
 NONE = np.zeros((1, 0), np.int64)
@@ -120,9 +120,9 @@ def test_rows_that_left_the_window_leave_the_counts(spec):
         assert live <= kept <= live + span / SUBWINDOWS + 5, (batch, kept, live)
 
 
-def _rows(spec: JoinSpec, side: str, now: Words) -> Words:
-    made = np.zeros((spec.side(side).columns, len(now)), np.int64)  # type: ignore[arg-type]
-    column = spec.expiry(side)  # type: ignore[arg-type]
+def _rows(spec: JoinSpec, side: Side, now: Words) -> Words:
+    made = np.zeros((spec.side(side).columns, len(now)), np.int64)
+    column = spec.expiry(side)
     made[column] = now
     made[0] = now % 3
     return made

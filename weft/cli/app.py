@@ -220,6 +220,27 @@ def bench_spark(
     return run_spark(rows, window, batches, native_rows, as_json=as_json)
 
 
+@bench_app.command("sta", epilog=_examples("weft bench sta", "weft bench sta --query 4 --z 1.5 --json"))
+@guarded
+def bench_sta(
+    query: Annotated[str, typer.Option(help="Queries of the STA paper: 2, 3, 4.")] = "2,3,4",
+    z: Annotated[str, typer.Option(help="Skews of the keys, by Zipf's law.")] = "1,1.5,2",
+    rows: Annotated[int, typer.Option(min=1000, help="Rows per batch, both streams together.")] = 400_000,
+    window: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="How many rows the window reaches; by default 15, for query 3 60.", show_default=False
+        ),
+    ] = None,
+    batches: Annotated[int, typer.Option(min=1, help="Measured batches.")] = 4,
+    as_json: AsJson = False,
+) -> int:
+    """Inequality joins on Spark with a count per window: `auto` beside BCHJ, SJ, CI, MCI, PIM and STA, rows per second."""
+    from weft.cli.bench import run_sta
+
+    return run_sta(query, z, rows, window, batches, as_json=as_json)
+
+
 @bench_app.command("inequality", epilog=_examples("weft bench inequality", "weft bench inequality --rows 20000 --json"))
 @guarded
 def bench_inequality(

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from weft.cli.output import err, out, print_json
-from weft.errors import SpecError, WeftError
+from weft.errors import SpecError, UnknownName, WeftError
 
-__all__ = ["run_inequality", "run_kernel", "run_spark"]
+__all__ = ["run_inequality", "run_kernel", "run_spark", "run_sta"]
 
 
 def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
@@ -105,6 +105,48 @@ def run_inequality(rows: int, repeat: int, *, as_json: bool) -> int:
         table.add_row(f"{one['pairs']:,}", f"{one['share']:.3%}", *seconds, f"{one['ratio']:.2f}")
     out().print(table)
     return 0
+
+
+def run_sta(queries: str, skews: str, rows: int, window: int | None, batches: int, *, as_json: bool) -> int:
+    """Measure `auto` beside the systems of the STA paper."""
+    from weft.bench.sta import QUERIES, run
+
+    asked = [name.strip() for name in queries.split(",") if name.strip()]
+    for name in asked:
+        if name not in QUERIES:
+            raise UnknownName.among("query", name, list(QUERIES))
+    try:
+        zipf = [float(part) for part in skews.split(",")]
+    except ValueError:
+        raise SpecError.of(f"--z is {skews!r}.", "It is a list of numbers.", "write --z 1,1.5,2.") from None
+    with _status("writing data, starting Spark ...", as_json) as say:
+        results = run(asked, zipf, rows, window, batches, say=say)
+    if as_json:
+        print_json(results)
+        return 0
+    who = list(results[0]["rows_per_s"])
+    table = _table(
+        f"inequality joins, {rows:,} rows a batch, a count per window leaves: rows per second",
+        "query",
+        *who,
+        "auto / best",
+    )
+    for one in results:
+        rates = [f"{one['rows_per_s'][name]:,}{_found(one['share'][name])}" for name in who]
+        ratio = f"{one['auto_over_best']:.2f} ({one['best']})"
+        table.add_row(f"{one['query']}, Z = {one['z']:g}, {one['pairs_per_row']:g} pairs a row", *rates, ratio)
+    out().print(table)
+    ratios = [one["auto_over_best"] for one in results]
+    ahead = sum(ratio > 1 for ratio in ratios)
+    out().print(
+        Text(f"auto over the best of the others: at least {min(ratios):.2f}, ahead in {ahead} of {len(ratios)}")
+    )
+    return 0
+
+
+def _found(share: float) -> str:
+    """Tell the share of the pairs that a system finds, if it leaves some out."""
+    return "" if share == 1 else f" ({share:.0%} of the pairs)"
 
 
 def _numbers(option: str, text: str, most: int) -> list[int]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.control.trees import settled
+from weft.control.two_predicates import TwoPredicates, two_predicates
 from weft.errors import SpecError, UnknownName
 from weft.index import INDEXES, kind_of
-from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, scheme_named
-from weft.spec import JoinSpec, Op
+from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, Slices, scheme_named
+from weft.spec import JoinSpec, Last, Op, Within
 
-__all__ = ["Choice", "Limits", "check_tasks", "choose"]
+__all__ = ["Choice", "Limits", "check_tasks", "choose", "estimate"]
 
 _MOST = 10_000
 """Tasks beyond which every batch would spend minutes on empty ones."""
@@ -36,6 +37,12 @@ class Limits:
     """Work of the busiest task over that of the idlest from which keys move or are split."""
     skew_arrivals: float = 1000.0
     """Rows per task and batch from which skew is worth a migration."""
+    rows: int = 1 << 16
+    """Stored rows that two inequalities are estimated for; a count window knows its own."""
+    probes: int = 1 << 16
+    """Probes of a batch that they are estimated for."""
+    allowed: tuple[float, float] = (0.5, 0.5)
+    """Shares of the stored rows that each of two inequalities is taken to allow."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +63,7 @@ def choose(
     chosen, why_scheme = (scheme_named(scheme), "as asked") if scheme != "auto" else _scheme(spec, tasks, limits)
     plan = chosen.initial(spec, tasks)  # refuses what it cannot serve
     if index == "auto":
-        name, why_index = _index(spec)
+        name, why_index = _index(spec, limits)
     else:
         if kind_of(index) not in INDEXES:
             raise UnknownName.among("index", kind_of(index), [*INDEXES, "auto"])
@@ -83,11 +90,23 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
     timed = within is not None and within.left == spec.left.time
     if within is not None and not timed and (within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None):
         return Range(), "a band meets only neighbouring keys; boundaries follow samples of the keys"
+    if timed and isinstance(spec.window, Within):
+        return Slices(), "any condition, balanced whatever the keys; slices of time where a batch spans many windows"
     return Matrix(), "any condition, balanced whatever the keys: rows times columns over random draws"
 
 
-def _index(spec: JoinSpec) -> tuple[str, str]:
+def _index(spec: JoinSpec, limits: Limits) -> tuple[str, str]:
     access = spec.access
     if access.equal is None and access.within is None:
         return "scan", "no comparison to sort by"
+    ways = estimate(spec, limits)
+    if ways is not None and ways.index != "runs":
+        return ways.index, f"of two inequalities the {ways.best} is estimated to be cheapest"
     return "runs", "sorted runs serve equality, bands and inequalities, and are their own snapshot"
+
+
+def estimate(spec: JoinSpec, limits: Limits | None = None) -> TwoPredicates | None:
+    """Return what the ways through two inequalities are estimated to cost; None where there are not two (000-50)."""
+    limits = limits or Limits()
+    rows = spec.window.n if isinstance(spec.window, Last) else limits.rows
+    return two_predicates(spec, rows, limits.probes, *limits.allowed)

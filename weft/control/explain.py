@@ -7,21 +7,17 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from weft.control.choose import Choice
+from weft.control.choose import Choice, Limits, estimate
 from weft.control.draw import draw, draw_svg
 from weft.control.trees import predicted
-from weft.control.two_predicates import TwoPredicates, two_predicates
-from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, StaPlan
+from weft.control.two_predicates import TwoPredicates
+from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, SplitPlan, StaPlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
 __all__ = ["Explanation", "explain_join"]
 
 _SIGNS = {Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">=", Op.EQ: "=", Op.NE: "!="}
-
-
-_EXAMPLE = 1 << 16
-"""Rows and probes for which `explain` compares the ways through two inequalities."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +60,7 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
         ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
         ("window", str(spec.window)),
         ("scheme", f"{choice.scheme.name} over {tasks} task{'s' if tasks != 1 else ''}: {choice.why_scheme}"),
-        ("plan", _shape(first) + (f", then {_shape(later)}" if later else "")),
+        ("plan", _shape(first) + (f", then {_shape(later)}" if later else "") + _slices(choice)),
         ("kept", _times(*(later or first).copies())),
         ("looked up", _times(*(later or first).lookups())),
         ("index", f"{choice.index}: {choice.why_index}"),
@@ -74,9 +70,9 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     cost = predicted(spec, first, choice.index)
     if cost:
         parts.append(("predicted", cost))
-    ways = two_predicates(spec, _EXAMPLE, _EXAMPLE)
+    ways = estimate(spec)
     if ways is not None:
-        parts.append(("two terms", _ways(ways)))
+        parts.append(("two terms", _ways(spec, ways)))
     areas = isinstance(first, AreaPlan)
     if areas:
         parts.append(("matrix", draw(first)))
@@ -89,16 +85,23 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     return Explanation(tuple(parts), draw_svg(first) if areas else "")
 
 
-def _ways(ways: TwoPredicates) -> str:
+def _ways(spec: JoinSpec, ways: TwoPredicates) -> str:
     """Tell the best way through two inequalities, beside the others."""
     costs = {"emit loop": ways.emit_loop, "intersection": ways.intersection, "blocks": ways.blocks}
     cheapest = costs.pop(ways.best)
     others = [f"{name} {cost / cheapest:,.1f} x" for name, cost in costs.items() if cost != float("inf")]
-    return f"{ways.best}; {', '.join(others)} its cost, with {_EXAMPLE:,} rows and probes and half of the rows allowed by each"
+    limits = Limits()
+    rows = spec.window.n if isinstance(spec.window, Last) else limits.rows
+    sizes = f"{rows:,} rows and {limits.probes:,} probes" if rows != limits.probes else f"{rows:,} rows and probes"
+    return f"{ways.best}; {', '.join(others)} its cost, with {sizes} and half of the rows allowed by each"
 
 
 def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
     return RangePlan.over(spec.access, tasks, ()) if choice.scheme.name == "range" else None
+
+
+def _slices(choice: Choice) -> str:
+    return ", then slices of time if the batches are long" if choice.scheme.name == "slices" else ""
 
 
 def _shape(plan: Plan) -> str:
@@ -110,6 +113,8 @@ def _shape(plan: Plan) -> str:
     if isinstance(plan, FastJoinPlan):
         moves = "a table of the keys that were moved or split"
         return f"hash, and {moves}" if plan.shared else f"a biclique, hash in each group, and {moves}"
+    if isinstance(plan, SplitPlan):
+        return "each row kept by one task that a draw chooses, and all are asked"
     if isinstance(plan, StaPlan):
         return f"{plan.cold_tasks} tasks for cold keys, {plan.hot_tasks} for hot ones"
     if isinstance(plan, AreaPlan):

@@ -22,6 +22,7 @@ from weft.routing.range import RangePlan
 from weft.routing.readj import Readj, ReadjPlan
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.routing.schemes import SCHEMES, Broadcast, Hash, Matrix, Range, Split, scheme_named
+from weft.routing.slices import SlicePlan, Slices
 from weft.routing.split import SplitPlan
 from weft.routing.square import Square
 from weft.routing.sta import StaPlan
@@ -29,7 +30,7 @@ from weft.routing.sta import StaPlan
 __all__ = [
     "PLANS", "SCHEMES", "Adsp", "AreaPlan", "Biclique", "BicliquePlan", "Broadcast", "BroadcastPlan", "ChainPlan",
     "Chained", "ContRand", "DocumentPlan", "Dynamic", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix",
-    "MatrixPlan", "Notes", "Pim", "Plan", "Random", "Range", "RangePlan", "Readj", "ReadjPlan", "Scheme", "Split",
-    "SplitPlan", "Square", "Sta", "StaPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json",
+    "MatrixPlan", "Notes", "Pim", "Plan", "Random", "Range", "RangePlan", "Readj", "ReadjPlan", "Scheme", "SlicePlan", "Slices",
+    "Split", "SplitPlan", "Square", "Sta", "StaPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json",
     "scheme_named",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ paper leaves a promoted key's old tuples in the chain, 000-26, and moves only th
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from weft.routing.sta import StaPlan
 from weft.sketch import ASketch, heaviest
 from weft.spec import JoinSpec
 from weft.spec.duration import Duration, microseconds
-from weft.types import SIDES, WORD_MIN, Rows, Side, Words
+from weft.types import SIDES, WORD_MIN, Rows, Words
 
 __all__ = ["Sta"]
 
@@ -38,7 +38,9 @@ class Sta(Scheme):
     Parameters
     ----------
     hot
-        Tasks for hot keys; at least one more is needed for the others (000-22: three tasks for two hot ones).
+        Tasks for hot keys; at least one more is needed for the others (000-22: three tasks for two hot ones). "PEs can be
+        added" to the paper's two (000-16): `"auto"` begins with two and then gives the hot keys the share of the tasks that
+        they have of the tuples. With two of many tasks the hot ones carry most of a skewed stream.
     mode
         `"exact"` finds every pair. `"paper"` asks one cold task, which sees the others' tuples as of the last checkpoint:
         fewer lookups, and a share of the pairs is missed (000-69).
@@ -62,7 +64,7 @@ class Sta(Scheme):
 
     name: ClassVar[str] = "sta"
 
-    hot: int = 2
+    hot: int | Literal["auto"] = 2
     mode: Literal["exact", "paper"] = "exact"
     checkpoint: Duration = "1 second"
     cold: Literal["ask", "publish"] = "ask"
@@ -75,9 +77,10 @@ class Sta(Scheme):
     halve: int = 0
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
-        if self.hot < 1 or tasks <= self.hot:
+        least = 1 if self.hot == "auto" else self.hot
+        if least < 1 or tasks <= least:
             raise SpecError.of(
-                f"scheme='sta' with {self.hot} hot tasks needs at least {max(self.hot, 1) + 1} tasks.",
+                f"scheme='sta' with {self.hot} hot tasks needs at least {max(least, 1) + 1} tasks.",
                 f"There are {tasks}.",
                 "give more tasks=, or Sta(hot=1).",
             )
@@ -88,8 +91,9 @@ class Sta(Scheme):
         stale = self.mode == "paper"
         times = time_columns(spec, "Sta(mode='paper')") if stale else (-1, -1)
         publish = not stale and self.cold == "publish"
+        hot = min(2, max(1, tasks - 1)) if self.hot == "auto" else self.hot
         return StaPlan(
-            tasks, left, right, self.hot, ask_one=stale or publish, shared=publish, left_time=times[0], right_time=times[1]
+            tasks, left, right, hot, ask_one=stale or publish, shared=publish, left_time=times[0], right_time=times[1]
         )  # fmt: skip
 
     def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
@@ -120,24 +124,27 @@ class Sta(Scheme):
         fresh = self._plan(spec, plan.tasks)
         if (fresh.left, fresh.right) != (plan.left, plan.right):
             return fresh, "the key is another one"
-        left, left_place = self._hottest("left", plan.left_hot, fresh, stats)
-        right, right_place = self._hottest("right", plan.right_hot, fresh, stats)
+        found = {
+            side: self._hottest(side, now, stats) for side, now in (("left", plan.left_hot), ("right", plan.right_hot))
+        }
+        if self.hot == "auto":
+            fresh = replace(fresh, hot=_hot_tasks(plan, list(found.values())))
+        places = {side: self._places(hottest, fresh) for side, hottest in found.items()}
         published = WORD_MIN
         if self.mode == "paper":
             interval = microseconds("checkpoint", self.checkpoint, least=1)
             published = checkpoint_of(newest_seen(stats), interval, plan.published)
         after = replace(
-            fresh, left_hot=left, right_hot=right, left_place=left_place, right_place=right_place, published=published
-        )
+            fresh, left_hot=tuple(found["left"].keys.tolist()), right_hot=tuple(found["right"].keys.tolist()),
+            left_place=places["left"], right_place=places["right"], published=published,
+        )  # fmt: skip
         return (plan, "") if after == plan else (after, _why(plan, after))
 
-    def _hottest(
-        self, side: Side, now: tuple[int, ...], plan: StaPlan, stats: list[TaskStats]
-    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Return the hot keys in ascending order and, with two choices, the hot task of each."""
+    def _hottest(self, side: str, now: tuple[int, ...], stats: list[TaskStats]) -> Hottest:
+        """Return the hot keys of one side."""
         sketches = [self._sketch(task.notes[side]) for task in stats if side in task.notes]
         if not sketches:
-            return now, ()
+            return Hottest(np.array(now, np.int64), np.zeros(len(now), np.int64), 0)
         keys, counts = heaviest(sketches, sum(len(sketch.keys) for sketch in sketches))
         keys, counts = keys[counts > 1], counts[counts > 1]  # not hot at first sight (000-14)
         held = np.isin(keys, np.array(now, np.int64))
@@ -148,8 +155,35 @@ class Sta(Scheme):
             rank = np.flatnonzero(held)
         keys, counts = keys[rank], counts[rank]
         order = np.argsort(keys)
-        place = two_choices(keys, counts, plan.hot_tasks)[order] if self.choices == "two choices" else np.zeros(0, int)
-        return tuple(keys[order].tolist()), tuple(place.tolist())
+        return Hottest(keys[order], counts[order], total)
+
+    def _places(self, hottest: Hottest, plan: StaPlan) -> tuple[int, ...]:
+        """Return, with two choices, the hot task of each hot key."""
+        if self.choices != "two choices":
+            return ()
+        return tuple(two_choices(hottest.keys, hottest.counts, plan.hot_tasks).tolist())
+
+
+class Hottest(NamedTuple):
+    """Hot keys in ascending order, how often each was seen, and how many tuples were counted in all."""
+
+    keys: Words
+    counts: Rows
+    total: int
+
+
+_DRIFT = 0.25
+"""Hot tasks are added or taken away when their number is off by more than this share."""
+
+
+def _hot_tasks(plan: StaPlan, sides: list[Hottest]) -> int:
+    """Return how many tasks the hot keys' share of the tuples calls for; a small difference is not worth a migration."""
+    total = sum(side.total for side in sides)
+    if not total:
+        return plan.hot
+    wanted = round(plan.tasks * min(1.0, sum(int(side.counts.sum()) for side in sides) / total))
+    wanted = max(1, min(plan.tasks - 1, wanted))
+    return plan.hot if abs(wanted - plan.hot) <= _DRIFT * plan.hot else wanted
 
 
 def two_choices(keys: Words, counts: Rows, tasks: int) -> Rows:
@@ -176,4 +210,6 @@ def _why(before: StaPlan, after: StaPlan) -> str:
     ]  # fmt: skip
     if after.published != before.published:
         parts.append(f"checkpoint: published up to {after.published}")
+    if after.hot != before.hot:
+        parts.append(f"{after.hot} hot tasks instead of {before.hot}")
     return ", ".join(parts) or "hot keys placed anew"

@@ -23,6 +23,7 @@ from weft.routing.randomly import Random
 from weft.routing.range import RangePlan
 from weft.routing.readj import Readj
 from weft.routing.scheme import Scheme, TaskStats, weighted_sample
+from weft.routing.slices import Slices
 from weft.routing.split import SplitPlan
 from weft.routing.square import Square
 from weft.spec import JoinSpec
@@ -147,7 +148,7 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
 
 _ALL: tuple[type[Scheme], ...] = (
     Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Adsp, Square, Dynamic, Readj, Sta, Chained,
-    Pim,
+    Pim, Slices,
 )  # fmt: skip
 SCHEMES: dict[str, type[Scheme]] = {kind.name: kind for kind in _ALL}
 """Schemes by the name users write."""

@@ -4,8 +4,7 @@ The filter L1 holds a few keys with a new count N_c and an old count O_c; all ot
 estimate in L2 exceeds the least N_c of L1 takes that place (a *swap*). `N_c - O_c` is what was counted exactly while the
 key was in L1.
 
-Alg. 1 looks at one tuple at a time. `update` gives the same answers for a whole batch: between two swaps L1 has fixed
-keys, so that a stretch of tuples is counted at once, up to the first one that swaps.
+Alg. 1 looks at one tuple at a time, and so does the kernel that `update` runs over a batch.
 """
 
 from __future__ import annotations
@@ -14,16 +13,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from weft.errors import SpecError
+from weft.kernels.sketch import count_through_filter
 from weft.sketch.countmin import CountMin, Counts
 from weft.types import Bools, Words
 
 __all__ = ["ASketch", "heaviest"]
-
-_LEAST, _MOST = 16, 4096
-"""Tuples counted at once: few after a swap, more and more without one."""
 
 
 class ASketch:
@@ -56,93 +52,17 @@ class ASketch:
 
         With weights a tuple stands for so many equal ones in a row; it is hot if the last of them is.
         """
+        keys = np.ascontiguousarray(keys, np.int64)
         weights = np.ones(len(keys), np.int64) if weights is None else weights
         hot = np.zeros(len(keys), np.bool_)
-        at, stretch = 0, _LEAST
-        while at < len(keys):
-            done, swapped = self._stretch(keys[at : at + stretch], weights[at : at + stretch], hot[at : at + stretch])
-            at += done
-            stretch = max(_LEAST, stretch // 2) if swapped else min(_MOST, 2 * stretch)
+        held, new, old = (np.zeros(max(self.top, len(self.keys)), np.int64) for _ in range(3))
+        filled = len(self.keys)
+        held[:filled], new[:filled], old[:filled] = self.keys, self.new, self.old
+        table, salt = self.rest.table, self.rest.salt
+        filled, swaps = count_through_filter(keys, weights, held, new, old, filled, table, salt, hot)
+        self.keys, self.new, self.old = held[:filled], new[:filled], old[:filled]
+        self.swaps += swaps
         return hot
-
-    def _stretch(self, keys: Words, weights: Counts, hot: Bools) -> tuple[int, bool]:
-        """Count tuples up to and including the first that changes the keys of L1; return how many, and if one did."""
-        held = self.keys[:, None] == keys[None, :]  # lines 1-2: a scan of L1
-        inside = held.any(axis=0)
-        outside = np.flatnonzero(~inside)
-        if len(outside) and len(self.keys) < self.top:
-            return self._fill(keys, weights, outside, hot), True
-        cells = self.rest.cells(keys[outside])
-        before = self._before(cells, weights[outside])
-        swap, least = self._first_swap(held, weights, outside, before)
-        stop = len(keys) if swap is None else int(outside[swap])
-        self._count(held, weights, stop)  # line 3
-        hot[:stop] = inside[:stop]
-        if swap is None:
-            self.rest.add_cells(cells, weights[outside])  # line 9; lines 14-15: not hot
-            return len(keys), False
-        need = max(1, least + 1 - int(before[swap]))  # so many tuples of this key until line 10 is true
-        counted = weights[outside[: swap + 1]].copy()
-        counted[-1] = need
-        self.rest.add_cells(cells[:, : swap + 1], counted)
-        self._swap(int(keys[stop]), int(before[swap]) + need, int(weights[stop]) - need)
-        hot[stop] = True
-        return stop + 1, True
-
-    def _fill(self, keys: Words, weights: Counts, outside: Words, hot: Bools) -> int:
-        """Lines 5-7, where `|L1| < phi` is meant (000-12): new keys enter while there is room; return how many tuples."""
-        _, first = np.unique(keys[outside], return_index=True)
-        first = np.sort(outside[first])
-        room = self.top - len(self.keys)
-        stop = int(first[room]) if len(first) > room else len(keys)
-        entering = first[:room]
-        self.keys = np.concatenate([self.keys, keys[entering]])
-        self.new = np.concatenate([self.new, np.zeros(len(entering), np.int64)])
-        self.old = np.concatenate([self.old, np.zeros(len(entering), np.int64)])
-        self._count(self.keys[:, None] == keys[None, :stop], weights, stop)
-        hot[:stop] = True
-        hot[entering] = weights[entering] > 1  # not hot at first sight, hot from the second on (000-14)
-        return stop
-
-    def _count(self, held: Bools, weights: Counts, stop: int) -> None:
-        self.new = self.new + held[:, :stop] @ weights[:stop]
-
-    def _before(self, cells: NDArray[np.int64], weights: Counts) -> Counts:
-        """Return the estimate of each outside tuple just before it is counted: the table and its predecessors here."""
-        if not cells.shape[1]:
-            return np.zeros(0, np.int64)
-        least = np.full(cells.shape[1], np.iinfo(np.int64).max)
-        for row in range(self.rest.depth):
-            order = np.argsort(cells[row], kind="stable")
-            ordered, total = cells[row][order], np.cumsum(weights[order]) - weights[order]
-            starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
-            sizes = np.diff(np.append(starts, len(ordered)))
-            running = np.empty(len(order), np.int64)
-            running[order] = total - np.repeat(total[starts], sizes)
-            np.minimum(least, self.rest.table[row][cells[row]] + running, out=least)
-        return least
-
-    def _first_swap(self, held: Bools, weights: Counts, outside: Words, before: Counts) -> tuple[int | None, int]:
-        """Return the first outside tuple whose estimate exceeds the least N_c at its time, and that least N_c."""
-        after = before + weights[outside]
-        possible = np.flatnonzero(after > self.new.min()) if len(after) else after
-        if not len(possible):
-            return None, 0
-        running = self.new[:, None] + np.cumsum(held[:, : outside[possible[-1]] + 1] * weights[: held.shape[1]][
-            None, : outside[possible[-1]] + 1], axis=1)  # fmt: skip
-        least = running[:, outside[possible]].min(axis=0)
-        swaps = np.flatnonzero(after[possible] > least)
-        return (None, 0) if not len(swaps) else (int(possible[swaps[0]]), int(least[swaps[0]]))
-
-    def _swap(self, key: int, estimate: int, more: int) -> None:
-        """Lines 10-13; the key that leaves is saved before its place is overwritten (000-13)."""
-        place = int(self.new.argmin())
-        gone, exact = self.keys[place], self.new[place] - self.old[place]
-        self.keys = self.keys.copy()
-        self.keys[place], self.new[place], self.old[place] = key, estimate + more, estimate
-        if exact > 0:  # counted in its own cells; the count-min sketch is never decremented (000-09)
-            self.rest.add(np.array([gone]), np.array([exact]))
-        self.swaps += 1
 
     def estimate(self, keys: Words) -> Counts:
         """Return N_c of keys in the filter, the sketch's estimate of the others."""

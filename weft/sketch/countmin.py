@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import SpecError
+from weft.kernels.sketch import count_keys, least_counts
 from weft.types import Words
 
 __all__ = ["CountMin"]
@@ -45,7 +46,7 @@ class CountMin:
         self.depth, self.width, self.seed = depth, width, seed
         self.table: Counts = np.zeros((depth, width), np.int64)
         rows = np.arange(1, depth + 1, dtype=np.uint64) + np.uint64(depth * seed)
-        self._salt = _mixed(rows * np.uint64(0x9E3779B97F4A7C15))
+        self.salt = _mixed(rows * np.uint64(0x9E3779B97F4A7C15))
 
     @property
     def nbytes(self) -> int:
@@ -53,23 +54,18 @@ class CountMin:
         return 4 * self.depth * self.width
 
     def cells(self, keys: Words) -> NDArray[np.int64]:
-        """Return the column of each key in each row, `[depth, keys]`."""
-        hashed = _mixed(np.ascontiguousarray(keys, np.int64).view(np.uint64)[None, :] ^ self._salt[:, None])
+        """Return the column of each key in each row, `[depth, keys]`: what the kernels work out key by key."""
+        hashed = _mixed(np.ascontiguousarray(keys, np.int64).view(np.uint64)[None, :] ^ self.salt[:, None])
         return (((hashed >> np.uint64(32)) * np.uint64(self.width)) >> np.uint64(32)).astype(np.int64)
 
     def add(self, keys: Words, weights: Counts | None = None) -> None:
         """Count keys, each once or by its weight."""
-        self.add_cells(self.cells(keys), np.ones(len(keys), np.int64) if weights is None else weights)
-
-    def add_cells(self, cells: NDArray[np.int64], weights: Counts) -> None:
-        """Count keys whose cells are known."""
-        for row in range(self.depth):
-            self.table[row] += np.bincount(cells[row], weights, self.width).astype(np.int64)
+        keys = np.ascontiguousarray(keys, np.int64)
+        count_keys(self.table, self.salt, keys, np.ones(len(keys), np.int64) if weights is None else weights)
 
     def estimate(self, keys: Words) -> Counts:
         """Return the estimates: the least counter of each key."""
-        cells = self.cells(keys)
-        return np.asarray(self.table[np.arange(self.depth)[:, None], cells].min(axis=0))
+        return least_counts(self.table, self.salt, np.ascontiguousarray(keys, np.int64))
 
     def merge(self, other: CountMin) -> CountMin:
         """Return the sketch of both streams."""
@@ -79,7 +75,7 @@ class CountMin:
                 f"Their seeds are {self.seed} and {other.seed}.",
                 "make both with the same depth, width and seed.",
             )
-        merged = copy(self)
+        merged = copy(self)  # the salts are shared, the counters are not
         merged.table = self.table + other.table
         return merged
 
