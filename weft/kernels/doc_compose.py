@@ -1,7 +1,7 @@
 """Two documents become one: the attributes they share, and the united document as text.
 
 Candidates were found by hashes. Here every shared attribute's member is compared byte by byte, and a candidate with a difference
-is dropped, so no collision of values reaches a result.
+is dropped, so no collision of values reaches a result; two names with one word are told apart by their text.
 """
 
 from __future__ import annotations
@@ -42,6 +42,12 @@ def _equal(a: Bytes, a0: int, a1: int, b: Bytes, b0: int, b1: int) -> bool:
 
 
 @kernel
+def _same_name(a: Bytes, a0: int, size: int, b: Bytes, b0: int, b1: int) -> bool:
+    """Tell whether a member begins with the same quoted name, of `size` bytes with its quotes."""
+    return b1 - b0 > size and _equal(a, a0, a0 + size, b, b0, b0 + size)
+
+
+@kernel
 def _copied(source: Bytes, start: int, end: int, out: Bytes, pos: int) -> int:
     for k in range(end - start):
         out[pos + k] = source[start + k]
@@ -70,19 +76,24 @@ def compose(
     made = 0
     for i in range(n):
         x, y = xs[i], ys[i]
-        count, pos, holds = offsets[made], text_ends[made], True
+        count, pos, holds, old = offsets[made], text_ends[made], True, np.uint64(0)
         at = name_ends[count]
         text[pos] = 123
         pos += 1
         for p in range(xo[x], xo[x + 1]):
             for q in range(yo[y], yo[y + 1]):
                 if xa[p] == ya[q]:
+                    size = key_end(xt, xe[p]) + 1 - xe[p]
                     if not _equal(xt, xe[p], xe[p + 1], yt, ye[q], ye[q + 1]):
+                        if not _same_name(xt, xe[p], size, yt, ye[q], ye[q + 1]):
+                            continue  # two names with one word: two attributes
                         holds = False
                         break
-                    at = _copied(xt, xe[p] + 1, key_end(xt, xe[p]), names, at)
+                    at = _copied(xt, xe[p] + 1, xe[p] + size - 1, names, at)
                     count += 1
                     name_ends[count] = at
+                    if q - yo[y] < 64:
+                        old |= np.uint64(1) << np.uint64(q - yo[y])
             if not holds:
                 break
             pos = _copied(xt, xe[p], xe[p + 1], text, pos)
@@ -91,12 +102,15 @@ def compose(
         if not holds or count == offsets[made]:
             continue
         for q in range(yo[y], yo[y + 1]):
-            old = False
-            for p in range(xo[x], xo[x + 1]):
-                if xa[p] == ya[q]:
-                    old = True
-                    break
-            if not old:
+            k, known = q - yo[y], False
+            if k < 64:
+                known = (old >> np.uint64(k)) & np.uint64(1) == 1
+            else:
+                for p in range(xo[x], xo[x + 1]):
+                    if xa[p] == ya[q] and _equal(xt, xe[p], xe[p + 1], yt, ye[q], ye[q + 1]):
+                        known = True
+                        break
+            if not known:
                 pos = _copied(yt, ye[q], ye[q + 1], text, pos)
                 text[pos] = 44
                 pos += 1

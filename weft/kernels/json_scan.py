@@ -118,6 +118,13 @@ def _same(text: Bytes, ends: Words, a: int, b: int) -> bool:
 def _last_of_each(attrs: Words, pairs: Words, ends: Words, text: Bytes, first: int, count: int) -> int:
     """Keep the last member of each path; return how many are left. Mostly there is nothing to do."""
     n = count - first
+    found = False
+    if n <= 32:  # mostly: words alone say that there is nothing to do
+        for a in range(first, count):
+            for b in range(a + 1, count):
+                found |= attrs[a] == attrs[b]
+        if not found:
+            return count
     doubled = np.zeros(n, np.bool_)
     found = False
     if n <= 32:

@@ -58,11 +58,12 @@ def natural_step(
     arrived = {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
     for side in SIDES:
         blocks[side], late[side] = _kept(spec, side, blocks[side], arrivals.roles[side], watermark(spec, state.clock))
-    bound = {side: expired_before(spec, side, state.clock) for side in SIDES}
+    clock = advance(state.clock, arrivals.headers)
+    bound = {side: expired_before(spec, side, clock) for side in SIDES}  # what the next batch cannot reach is not saved
     old = {side: tuple(run for run in state.runs[side] if len(run)) for side in SIDES}
     fresh = {side: run_of(spec, side, blocks[side]) for side in SIDES if len(blocks[side])}
     runs = {side: chained(spec, side, old[side], fresh.get(side), bound[side]) for side in SIDES}
-    after = replace(state, runs=runs, before=bound, clock=advance(state.clock, arrivals.headers))
+    after = replace(state, runs=runs, before=bound, clock=clock)
     whole = [(c.offsets, c.attrs, c.pairs) for c in (Coded.of_table(blocks[side].payload) for side in SIDES)]
     bits = np.concatenate([blocks[side].words[-plan.width :] for side in SIDES], axis=1)
     u = np.concatenate([blocks[side].u for side in SIDES])

@@ -55,19 +55,9 @@ def note_documents(
         return {"documents": count, "sent": count, "load": count}
     mine = noting(plan, task, bits, u)
     offsets, attrs, pairs = _taken(documents, np.flatnonzero(mine))
-    made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(plan.expansion, np.int64), plan.alone)
-    del lacking
-    owned = np.isin(words, np.array(plan.pairs, np.int64))
-    known = set(plan.pairs)
-    counts = {int(pair): count for pair, count in before.get("unseen", ()) if pair not in known}
-    if plan.pairs:  # before the first partitions everything is unseen
-        fresh, times = np.unique(words[~owned], return_counts=True)
-        for pair, count in zip(fresh.tolist(), times.tolist(), strict=True):
-            counts[pair] = counts.get(pair, 0) + count
-    kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_UNSEEN]
-    rows = np.repeat(np.arange(len(made) - 1), np.diff(made))
-    often = np.isin(words, np.array([pair for pair, _ in kept], np.int64)) & ~owned
-    strangers = np.unique(rows[often])
+    kept, strangers = list[tuple[int, int]](), np.zeros(0, np.int64)
+    if plan.pairs and not plan.spread:  # before the first partitions everything is unseen; owners by hash need no update
+        kept, strangers = _unowned(plan, (offsets, attrs, pairs), before)
     return {
         "documents": int(mine.sum()),
         "sent": int(tasks_of(bits, plan.tasks)[:, mine].sum()),
@@ -76,6 +66,22 @@ def note_documents(
         "strange": _written(_spread((offsets, attrs, pairs), strangers)),
         "unseen": [list(item) for item in kept],
     }
+
+
+def _unowned(
+    plan: DocumentPlan, documents: Documents, before: Mapping[str, Any]
+) -> tuple[list[tuple[int, int]], np.ndarray[Any, Any]]:  # fmt: skip
+    """Return the most frequent pairs that nobody owns, with how often they came so far, and the documents that have them."""
+    made, words, _ = routing_pairs(*documents, np.array(plan.expansion, np.int64), plan.alone)
+    owned, known = np.isin(words, np.array(plan.pairs, np.int64)), set(plan.pairs)
+    counts = {int(pair): count for pair, count in before.get("unseen", ()) if pair not in known}
+    fresh, times = np.unique(words[~owned], return_counts=True)
+    for pair, count in zip(fresh.tolist(), times.tolist(), strict=True):
+        counts[pair] = counts.get(pair, 0) + count
+    kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_UNSEEN]
+    rows = np.repeat(np.arange(len(made) - 1), np.diff(made))
+    often = np.isin(words, np.array([pair for pair, _ in kept], np.int64)) & ~owned
+    return kept, np.unique(rows[often])
 
 
 def noted_of(notes: Mapping[str, Any]) -> Noted:

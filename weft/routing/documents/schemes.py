@@ -24,7 +24,7 @@ from weft.routing.plan import Plan
 from weft.routing.scheme import Scheme, TaskStats
 from weft.spec import JoinSpec
 
-__all__ = ["DOCUMENT_SCHEMES", "Association", "Disjoint", "DocumentScheme", "Everywhere", "SetCover", "document_scheme"]
+__all__ = ["DOCUMENT_SCHEMES", "Association", "Auto", "Disjoint", "DocumentScheme", "Everywhere", "SetCover", "document_scheme"]
 
 
 @dataclass(frozen=True)
@@ -178,6 +178,29 @@ class Association(DocumentScheme):
 
 
 @dataclass(frozen=True)
+class Auto(Association):
+    """What "auto" means: association groups with owners for unseen pairs, `alone` or not, whichever loads the fullest task less.
+
+    Both are made from one half of the documents and judged on the other: partitions look too good on their own documents.
+    """
+
+    name: ClassVar[str] = "auto"
+
+    unseen: Literal["everywhere", "owner"] = "owner"
+
+    def create(self, samples: Sequence[Documents], tasks: int) -> DocumentPlan:
+        seen, others = ([half_of(sample, half) for sample in samples] for half in (0, 1))
+        rest = joined(others)
+
+        def expected(alone: bool) -> tuple[float, float, bool]:
+            quality = Association.create(replace(self, alone=alone), seen, tasks).quality(*rest)
+            return quality.load, quality.replication, alone
+
+        alone = min(expected(choice) for choice in (False, True))[2] if len(rest[0]) > 1 else self.alone
+        return Association.create(replace(self, alone=alone), samples, tasks)
+
+
+@dataclass(frozen=True)
 class Disjoint(DocumentScheme):
     """Connected components of pairs (DS)."""
 
@@ -221,12 +244,13 @@ DOCUMENT_SCHEMES: dict[str, type[DocumentScheme]] = {
 def document_scheme(scheme: str | DocumentScheme) -> DocumentScheme:
     """Return a scheme by name, or the configured one as it is.
 
-    "auto" is association with owners for unseen pairs: never more copies than the paper's "association", mostly fewer.
+    "auto" is association with owners for unseen pairs, routed by expanded attributes alone where that is better: never more
+    copies than the paper's "association", mostly fewer.
     """
     if isinstance(scheme, DocumentScheme):
         return scheme
     if scheme == "auto":
-        return Association(unseen="owner")
+        return Auto()
     if scheme not in DOCUMENT_SCHEMES:
         raise UnknownName.among("scheme", scheme, [*DOCUMENT_SCHEMES, "auto"])
     return DOCUMENT_SCHEMES[scheme]()
