@@ -23,8 +23,7 @@ from weft.engine.natural import (
     result_schema,
 )
 from weft.errors import SpecError, UnknownColumn
-from weft.local.api import _check_count as check_count
-from weft.local.sources import check_window
+from weft.local.sources import check_count, check_window
 from weft.routing.documents import DocumentScheme, document_scheme, gini
 from weft.spec import Unbounded, Window, unbounded
 from weft.state import MemoryStore, StateStore

@@ -64,7 +64,9 @@ def _more(kind: int, user: int, file: int, message: int, server: int) -> dict[st
         return made | {"Source": f"service-{message % 11}", "Code": 1000 + message, "Audit": message % 2 == 0,
                        "Queue": f"q{message % 7}"}  # fmt: skip
     made |= {"Group": f"group-{user % 23}"}
-    return made | ({"Device": f"pc-{user:05d}"} if kind == 0 else {"Volume": f"vol{file % 50}", "Size": file * 37 % 100_003})
+    return made | (
+        {"Device": f"pc-{user:05d}"} if kind == 0 else {"Volume": f"vol{file % 50}", "Size": file * 37 % 100_003}
+    )
 
 
 def log_windows(windows: int, size: int, *, unseen: float = 0.1, seed: int = 7) -> list[pa.Array]:

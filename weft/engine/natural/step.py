@@ -25,7 +25,7 @@ from weft.kernels.doc_compose import compose
 from weft.routing import TaskStats
 from weft.routing.documents import DocumentPlan, note_documents
 from weft.routing.documents.schemes import joined
-from weft.spec import JoinSpec
+from weft.spec import JoinSpec, Tumbling, TumblingRows, Unbounded
 from weft.state import TaskState
 from weft.types import SIDES, Block, Bools, Rows, Side, Words
 
@@ -112,29 +112,49 @@ class _Finder:
         if not len(block):
             return
         tree, probes = self.forest.tree(self.spec, other, run), Coded.of_table(block.payload)
+        once = self._meet_once(block.words) or self._meet_once(run.words)
         for which, stored in tree.candidates(probes, buckets_of(self.spec, side, block.words)):
-            keep = self._near(block.words[:, which], run.words[:, stored], stored_is_left)
-            new, held = (probes, block.payload, which[keep]), (tree.coded, run.payload, stored[keep])
+            keep = self._near(block.words, which, run.words, stored, stored_is_left, once)
+            new, held = (probes, block.payload, _of(which, keep)), (tree.coded, run.payload, _of(stored, keep))
             yield from _result(held, new) if stored_is_left else _result(new, held)
 
     def within(self, run: Run) -> Iterator[pa.Table]:
         """Yield the pairs among the new documents of a single stream."""
         tree = self.forest.tree(self.spec, "left", run)
-        number = _arrival(self.spec, run.words)
+        number, once = _arrival(self.spec, run.words), self._meet_once(run.words)
         for one, two in tree.among():
-            first = np.where(number[one] < number[two], one, two)
-            second = np.where(number[one] < number[two], two, one)
-            keep = self._near(run.words[:, second], run.words[:, first], True)
-            sides = ((tree.coded, run.payload, rows[keep]) for rows in (first, second))
-            yield from _result(*sides)
+            swapped = number[one] > number[two]
+            first, second = np.where(swapped, two, one), np.where(swapped, one, two)
+            keep = self._near(run.words, second, run.words, first, True, once)
+            yield from _result(*((tree.coded, run.payload, _of(rows, keep)) for rows in (first, second)))
 
-    def _near(self, new: Words, held: Words, stored_is_left: bool) -> Bools:
-        """Tell which candidates this task reports and the window allows."""
-        left, right = (held, new) if stored_is_left else (new, held)
-        near = terms_hold(self.spec.terms, left, right)
-        if self.spec.self_join:  # one stream has no left and right: either reading will do
-            near |= terms_hold(self.spec.terms, right, left)
-        return near & reported_here(self.task, new[-self.plan.width :], held[-self.plan.width :])
+    def _meet_once(self, words: Words) -> bool:
+        """Tell whether each of these documents, all of them here, is nowhere else: then this task reports all their pairs."""
+        bits = words[-self.plan.width :]
+        return bool(((bits & (bits - 1)) == 0).all() and ((bits != 0).sum(axis=0) <= 1).all())
+
+    def _near(
+        self, new: Words, which: Rows, held: Words, stored: Rows, stored_is_left: bool, once: bool
+    ) -> Bools | None:  # fmt: skip
+        """Tell which candidates this task reports and the window allows; None: all of them."""
+        near: Bools | None = None
+        if not isinstance(
+            self.spec.window, Unbounded | Tumbling | TumblingRows
+        ):  # the tree keeps tumbling windows apart
+            pair = new[:, which], held[:, stored]
+            left, right = pair[::-1] if stored_is_left else pair
+            near = terms_hold(self.spec.terms, left, right)
+            if self.spec.self_join:  # one stream has no left and right: either reading will do
+                near |= terms_hold(self.spec.terms, right, left)
+        if not once:
+            width = self.plan.width
+            here = reported_here(self.task, new[-width:][:, which], held[-width:][:, stored])
+            near = here if near is None else near & here
+        return near
+
+
+def _of(rows: Rows, keep: Bools | None) -> Rows:
+    return rows if keep is None else rows[keep]
 
 
 def _arrival(spec: JoinSpec, words: Words) -> Words:
@@ -151,7 +171,7 @@ def _result(left: Documents, right: Documents) -> Iterator[pa.Table]:
     (x, x_table, xs), (y, y_table, ys) = left, right
     for start in range(0, len(xs), CHUNK):
         one, two = xs[start : start + CHUNK], ys[start : start + CHUNK]
-        made = compose(x.offsets, x.attrs, x.ends, x.text, y.offsets, y.attrs, y.ends, y.text, one, two)
+        made = compose(x.offsets, x.attrs, x.ends, x.spaced, y.offsets, y.attrs, y.ends, y.spaced, one, two)
         if not len(made.kept):
             continue
         names = _strings(made.name_ends, made.names)

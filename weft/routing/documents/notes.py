@@ -56,7 +56,9 @@ def note_documents(
     mine = noting(plan, task, bits, u)
     offsets, attrs, pairs = _taken(documents, np.flatnonzero(mine))
     kept, strangers = list[tuple[int, int]](), np.zeros(0, np.int64)
-    if plan.pairs and not plan.spread:  # before the first partitions everything is unseen; owners by hash need no update
+    if (
+        plan.pairs and not plan.spread
+    ):  # before the first partitions everything is unseen; owners by hash need no update
         kept, strangers = _unowned(plan, (offsets, attrs, pairs), before)
     return {
         "documents": int(mine.sum()),

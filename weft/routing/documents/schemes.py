@@ -24,7 +24,16 @@ from weft.routing.plan import Plan
 from weft.routing.scheme import Scheme, TaskStats
 from weft.spec import JoinSpec
 
-__all__ = ["DOCUMENT_SCHEMES", "Association", "Auto", "Disjoint", "DocumentScheme", "Everywhere", "SetCover", "document_scheme"]
+__all__ = [
+    "DOCUMENT_SCHEMES",
+    "Association",
+    "Auto",
+    "Disjoint",
+    "DocumentScheme",
+    "Everywhere",
+    "SetCover",
+    "document_scheme",
+]
 
 
 @dataclass(frozen=True)
