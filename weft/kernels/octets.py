@@ -60,7 +60,9 @@ _ONES, _HIGHS = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
 def plain8(word: np.uint64) -> int:
     """Return how many of the first bytes of a word stand in a JSON string for themselves: ASCII, no quote, backslash, control."""
     quote, back = word ^ (_ONES * np.uint64(34)), word ^ (_ONES * np.uint64(92))
-    odd = (word | ((word - _ONES * np.uint64(32)) & ~word) | ((quote - _ONES) & ~quote) | ((back - _ONES) & ~back)) & _HIGHS
+    odd = (
+        word | ((word - _ONES * np.uint64(32)) & ~word) | ((quote - _ONES) & ~quote) | ((back - _ONES) & ~back)
+    ) & _HIGHS
     if odd == 0:  # else its lowest bit is exact: a borrow only reaches the bytes behind it
         return 8
     count = 0

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
+from weft.engine.natural import document_measures
 from weft.spark.natural import natural_join
 from weft.spark.run import cause
 from weft.spec import tumbling_rows
@@ -66,12 +67,9 @@ def time_documents(
 def _told(state: str, query: str, batch: int) -> dict[str, Any]:
     store = StateStore(state, query, "")
     every = [store.read_metrics(int(task), batch) or {} for task in store.folder.names() if task.isdigit()]
-    documents = sum(int(m.get("documents", 0)) for m in every)
-    return {
-        "pairs": sum(int(m["pairs"]) for m in every),
-        "replication": sum(int(m.get("sent", 0)) for m in every) / max(documents, 1),
-        "stages": {name: max(float(m["seconds"][name]) for m in every) for name in ("state", "pairs")},
-    }
+    found = document_measures(every)
+    stages = {name: max(float(m["seconds"][name]) for m in every) for name in ("state", "build", "pairs")}
+    return {"pairs": found["pairs"], "replication": found["replication"], "stages": stages}
 
 
 def _null(frame: DataFrame, back: float) -> DataFrame:

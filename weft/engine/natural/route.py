@@ -71,7 +71,7 @@ class DocumentRouter(Router):
 def with_tasks(block: Block, plan: DocumentPlan, alive: Bools | None = None, old: int = 0) -> Block:
     """Append each document's tasks to its words, in place of the last `old` words."""
     coded = Coded.of_table(block.payload)
-    bits, _ = plan.route(coded.offsets, coded.attrs, coded.pairs)
+    bits, _ = plan.route(coded.offsets, plan.meant(coded.attrs, coded.ends, coded.text), coded.pairs)
     if alive is not None:
         bits[:, ~alive] = 0
     words = block.words[: len(block.words) - old]

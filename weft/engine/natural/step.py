@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from weft.documents import Coded
+from weft.documents import Coded, names_of
 from weft.engine.clock import advance, expired_before, watermark
 from weft.engine.natural.route import reported_here
 from weft.engine.natural.trees import CHUNK, Forest, buckets_of, chained, run_of
@@ -24,12 +24,15 @@ from weft.index import Run
 from weft.kernels.doc_compose import compose
 from weft.routing import TaskStats
 from weft.routing.documents import DocumentPlan, note_documents
-from weft.routing.documents.schemes import joined
 from weft.spec import JoinSpec, Tumbling, TumblingRows, Unbounded
 from weft.state import TaskState
 from weft.types import SIDES, Block, Bools, Rows, Side, Words
 
 __all__ = ["NaturalStep", "natural_step", "result_schema"]
+
+
+LONGEST = 256
+"""Longer names are not told to the control step, so their attributes are never expanded."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,13 @@ def natural_step(
     fresh = {side: run_of(spec, side, blocks[side]) for side in SIDES if len(blocks[side])}
     runs = {side: chained(spec, side, old[side], fresh.get(side), bound[side]) for side in SIDES}
     after = replace(state, runs=runs, before=bound, clock=clock)
-    whole = [(c.offsets, c.attrs, c.pairs) for c in (Coded.of_table(blocks[side].payload) for side in SIDES)]
+    coded = Coded.concat([Coded.of_table(blocks[side].payload) for side in SIDES if len(blocks[side])])
     bits = np.concatenate([blocks[side].words[-plan.width :] for side in SIDES], axis=1)
     u = np.concatenate([blocks[side].u for side in SIDES])
-    notes = note_documents(plan, task, joined(whole), bits, u, before)
+    notes = note_documents(plan, task, (coded.offsets, coded.attrs, coded.pairs), bits, u, before)
+    if "sample" in notes:
+        told = names_of(coded, np.unique(np.array(notes["sample"][1], np.int64)))
+        notes["names"] = [[word, name] for word, name in told.items() if len(name) <= LONGEST]
     stats = TaskStats(arrived, after.rows, late, dict.fromkeys(SIDES, ()), notes)
 
     def pairs() -> Iterator[pa.Table]:

@@ -6,7 +6,7 @@ Each document is noted by exactly one of its tasks, drawn by the document's `u`,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ class Noted:
     sample: Documents
     strange: Documents
     unseen: dict[int, int]
+    names: dict[int, str] = field(default_factory=dict)
+    """The quoted names of the sample's attributes."""
 
 
 def noting(plan: DocumentPlan, task: int, bits: Words, u: U32) -> Bools:
@@ -92,6 +94,7 @@ def noted_of(notes: Mapping[str, Any]) -> Noted:
     return Noted(
         notes.get("documents", 0), notes.get("sent", 0), notes.get("load", 0), _read(notes.get("sample", nothing)),
         _read(notes.get("strange", nothing)), {int(pair): int(count) for pair, count in notes.get("unseen", ())},
+        {int(word): str(name) for word, name in notes.get("names", ())},
     )  # fmt: skip
 
 

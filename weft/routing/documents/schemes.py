@@ -8,7 +8,7 @@ averages and shares, and compared with what the merger published for its own sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -87,32 +87,41 @@ class DocumentScheme(Scheme):
         samples = [note.sample for note in noted if len(note.sample[0]) > 1]
         if not documents or not samples or plan.tasks == 1:
             return plan, ""
+        names = {word: name for note in noted for word, name in note.names.items()}
         if not plan.pairs:
             count = sum(len(sample[0]) - 1 for sample in samples)
             if count < self.enough:
                 return plan, ""
-            return self._published(samples, plan)[0], f"first partitions, from {count} documents"
+            return self._published(samples, plan, names)[0], f"first partitions, from {count} documents"
         now = Quality(sum(note.sent for note in noted) / documents, max(note.arrived for note in noted) / documents)
         if worse(now, plan, self.theta):
-            fresh, held = self._published(samples, plan)
+            fresh, held = self._published(samples, plan, names)
             if _better(Quality(fresh.replication, fresh.load), held):
                 return fresh, f"replication {now.replication:.2f}, largest load {now.load:.0%}: new partitions"
             plan = replace(plan, replication=now.replication, load=now.load)  # no better ones: this is what there is
         return self.update(plan, noted)
 
-    def _published(self, samples: Sequence[Documents], plan: DocumentPlan) -> tuple[DocumentPlan, Quality]:
+    def _published(
+        self, samples: Sequence[Documents], plan: DocumentPlan, names: Mapping[int, str]
+    ) -> tuple[DocumentPlan, Quality]:  # fmt: skip
         """Return new partitions with the quality to expect, and that of the present ones on the same documents.
 
         Partitions look too good on the documents they were made from, most of all where values are new all the time. So the
         quality is that of partitions made from one half of the documents, on the other half.
         """
-        fresh = self.create(samples, plan.tasks)
+        fresh = self._named(self.create(samples, plan.tasks), samples, names)
         seen, others = ([half_of(sample, half) for sample in samples] for half in (0, 1))
         rest = joined(others)
         if len(rest[0]) < 2:
             return fresh, plan.quality(*joined(samples))
         expected = self.create(seen, plan.tasks).quality(*rest)
         return replace(fresh, replication=expected.replication, load=expected.load), plan.quality(*rest)
+
+    def _named(self, plan: DocumentPlan, samples: Sequence[Documents], names: Mapping[int, str]) -> DocumentPlan:
+        """Give a plan the names of its expanded attributes; without them it does without the expansion."""
+        if not all(word in names for word in plan.expansion):
+            return replace(self, expand=False).create(samples, plan.tasks)
+        return replace(plan, names=tuple(names[word] for word in plan.expansion))
 
     def update(self, plan: DocumentPlan, noted: Sequence[Noted]) -> tuple[DocumentPlan, str]:
         """Add documents whose unseen pairs have come `delta` times to the partition with most common pairs, then least load."""
@@ -142,7 +151,8 @@ class DocumentScheme(Scheme):
         if not added:
             return plan, ""
         made = DocumentPlan.over(plan.tasks, table, plan.expansion, plan.spread, plan.alone)
-        return replace(made, replication=plan.replication, load=plan.load), f"{added} pairs came {self.delta} times"
+        made = replace(made, replication=plan.replication, load=plan.load, names=plan.names)
+        return made, f"{added} pairs came {self.delta} times"
 
 
 def _better(fresh: Quality, held: Quality) -> bool:
