@@ -4,9 +4,8 @@
 they mean the same in every process and need no dictionary. The members' text is the dictionary: who needs a name or a
 value, or wants to be sure that two equal words are two equal values, reads it there.
 
-A hash can collide. Two different values of one attribute with equal words are told apart by their text before a pair leaves.
-Two different attribute names with equal words would be compared as if they were one attribute; with k names that happens
-once in 2^65 / k^2 data sets (for 100,000 names: 4 * 10^9), and nothing detects it.
+A hash can collide. Two different values of one attribute with equal words are told apart by their text before a pair leaves;
+two names with equal words when a tree is built or asked (`names`), and when documents are routed by an attribute.
 """
 
 from __future__ import annotations

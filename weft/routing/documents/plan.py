@@ -87,7 +87,7 @@ class DocumentPlan(Plan):
         """Return the attribute words of documents without the expanded ones whose name is another."""
         if not self.expansion:
             return attrs
-        names = [name.encode() for name in self.names]
+        names = [name.encode() for name in self.names] or [b""] * len(self.expansion)  # unnamed: by the word alone
         name_ends = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
         words, spelled = np.array(self.expansion, np.int64), np.frombuffer(b"".join(names), np.uint8)
         return named_otherwise(attrs, ends, text, words, name_ends, spelled)
