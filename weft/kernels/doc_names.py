@@ -27,16 +27,13 @@ def first_places(codes: NDArray[np.int32], count: int) -> Words:
 
 @kernel
 def places_of(words: Words, attrs: Words) -> Words:
-    """Return where each of the (different) words stands first, -1 where it does not; mostly the first documents have them all."""
-    place, missing = np.full(len(words), -1, np.int64), {words[0]: 0} if len(words) else {np.int64(0): 0}
-    for w in range(len(words)):
-        missing[words[w]] = w
-    found = 0
+    """Return where each of the ascending words stands first, -1 where it does not; mostly the first documents have them all."""
+    place, found = np.full(len(words), -1, np.int64), 0  # the words ascend
     for k in range(len(attrs)):
         if found == len(words):
             break
-        w = missing.get(attrs[k], -1)
-        if w >= 0 and place[w] < 0:
+        w = np.searchsorted(words, attrs[k])
+        if w < len(words) and words[w] == attrs[k] and place[w] < 0:
             place[w] = k
             found += 1
     return place
@@ -68,6 +65,6 @@ def named_otherwise(attrs: Words, ends: Words, text: Bytes, words: Words, name_e
             if attrs[k] == words[w]:
                 a, size = ends[k], name_ends[w + 1] - name_ends[w]
                 here = ends[k + 1] - a > size and equal(text, a, a + size, names, name_ends[w], name_ends[w + 1])
-                while not here and out[k] in words:
+                while not here and (words == out[k]).any():
                     out[k] += 1
     return out
