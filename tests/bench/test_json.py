@@ -65,6 +65,11 @@ def test_every_window_of_the_log_brings_unseen_pairs_and_the_ideal_one_few() -> 
     assert pairs_by_all(read(server_log(700))) > 700
 
 
+def test_wide_documents_join_where_narrow_ones_do() -> None:
+    wide, narrow = read(server_log(500, wide=True)), read(server_log(500))
+    assert 8 <= wide.sizes.mean() < 8.5 and pairs_by_all(wide) == pairs_by_all(narrow)
+
+
 @pytest.mark.paper("004-34")
 def test_gini() -> None:
     assert gini([3, 3, 3]) == 0 and gini([0, 0, 9]) == pytest.approx(2 / 3) and gini([]) == 0.0

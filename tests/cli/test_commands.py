@@ -31,6 +31,7 @@ COMMANDS = [
     "bench kernel",
     "bench spark",
     "bench sta",
+    "bench documents",
     "bench inequality",
 ]
 

@@ -21,25 +21,10 @@ NEAR, DELAY = "25 seconds", "3 seconds"
 SCHEMA = "id bigint, ts timestamp_ntz, x bigint"
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("--master", default="local[2]")
-    parser.add_argument("--tasks", type=int, default=3)
-    parser.add_argument("--scheme", choices=sorted(CONDITIONS), default="range")
-    parser.add_argument("--conf", action="append", default=[])
-    args = parser.parse_args()
-
+def quick_session(folder: Path, master: str, more: list[str]) -> Any:
+    """Start a small Spark; `more` are settings `key=value`."""
     from pyspark.sql import SparkSession
 
-    import weft
-
-    folder: Path = args.folder
-    # All of them as eager as they can be: there should be a migration to be killed in.
-    schemes: dict[str, Any] = {
-        "range": "range", "adsp": weft.Adsp(patience=1),
-        "fastjoin": weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True),
-    }  # fmt: skip
     conf = {
         "spark.ui.enabled": "false",
         "spark.driver.host": "127.0.0.1",
@@ -53,13 +38,34 @@ def main() -> None:
         "spark.sql.streaming.minBatchesToRetain": "2",
         "spark.local.dir": str(folder / "local"),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        **dict(item.split("=", 1) for item in args.conf),
+        **dict(item.split("=", 1) for item in more),
     }
-    builder = SparkSession.builder.master(args.master).appName("weft crash test")
+    builder = SparkSession.builder.master(master).appName("weft crash test")
     for key, value in conf.items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
+    return spark
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--tasks", type=int, default=3)
+    parser.add_argument("--scheme", choices=sorted(CONDITIONS), default="range")
+    parser.add_argument("--conf", action="append", default=[])
+    args = parser.parse_args()
+
+    import weft
+
+    folder: Path = args.folder
+    # All of them as eager as they can be: there should be a migration to be killed in.
+    schemes: dict[str, Any] = {
+        "range": "range", "adsp": weft.Adsp(patience=1),
+        "fastjoin": weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True),
+    }  # fmt: skip
+    spark = quick_session(folder, args.master, args.conf)
     sides = [
         spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / side))
         for side in ("left", "right")

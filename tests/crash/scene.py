@@ -138,8 +138,8 @@ class Spawned:
         self.popen.wait(timeout=20)
 
 
-def drive(folder: Path, *more: str) -> Spawned:
-    """Start the driver over a folder."""
+def drive(folder: Path, *more: str, script: Path = DRIVER) -> Spawned:
+    """Start a driver over a folder."""
     return Spawned(
-        "driver", [sys.executable, str(DRIVER), str(folder), *more], folder, PYTHONPATH=str(DRIVER.parents[2])
+        "driver", [sys.executable, str(script), str(folder), *more], folder, PYTHONPATH=str(DRIVER.parents[2])
     )

@@ -31,8 +31,8 @@ def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
     for batch in batches:
         moment = draw.choice(["planned", "planned", "first manifest", "output"])
         with drive(tmp_path) as driver:
-            reached = partial(_reached, tmp_path, batch, moment)
-            wait_for(reached, 240, f"batch {batch} {moment}", alive=[driver])
+            come = partial(reached, tmp_path, batch, moment)
+            wait_for(come, 240, f"batch {batch} {moment}", alive=[driver])
             time.sleep(draw.uniform(0, 0.4))
             driver.kill()
         inside[not (commits / str(batch)).exists()] += 1
@@ -61,8 +61,8 @@ def test_killed_while_state_migrates(tmp_path: Path, scheme: str) -> None:
     options = ("--scheme", scheme, "--tasks", "4")
     for batch in (2, 4):
         with drive(tmp_path, *options) as driver:
-            reached = partial(_reached, tmp_path, batch, "first manifest")
-            wait_for(reached, 240, f"batch {batch}", alive=[driver])
+            come = partial(reached, tmp_path, batch, "first manifest")
+            wait_for(come, 240, f"batch {batch}", alive=[driver])
             driver.kill()
     with drive(tmp_path, *options) as driver:
         wait_for((tmp_path / "done").exists, 240, "the last run", alive=[driver])
@@ -72,7 +72,7 @@ def test_killed_while_state_migrates(tmp_path: Path, scheme: str) -> None:
     assert any(one.migration for one in seen), "no plan changed: the kills prove nothing"
 
 
-def _reached(folder: Path, batch: int, moment: str) -> bool:
+def reached(folder: Path, batch: int, moment: str) -> bool:
     """Tell whether a batch has come so far, or further."""
     if (folder / "checkpoint" / "commits" / str(batch)).exists():
         return True

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import DataFrame, SparkSession
 
 import weft
 from weft.local import NaturalJoin
@@ -72,3 +73,23 @@ def test_query_c(data_dir: Path) -> None:
     assert [len(side) for side in sides] == [2_373, 2_627]
     left, right = (projected(side, "Hostname") for side in sides)
     assert count(left, right, tasks=3, batch=900)[0] == 53_259
+
+
+@pytest.mark.spark
+def test_queries_a_to_c_on_spark(spark: SparkSession, data_dir: Path) -> None:
+    docs = lines(data_dir, 10_000, 15_000)
+    sides = [[doc for doc in docs if (doc["Channel"].lower() == "security") == secure] for secure in (False, True)]
+
+    def frame(table: pa.Table) -> DataFrame:
+        numbered = table.append_column("n", pa.array(range(table.num_rows)))
+        return spark.createDataFrame(numbered.cast(pa.schema([("document", pa.string()), ("n", pa.int64())])))
+
+    def counted(*frames: DataFrame) -> tuple[int, int]:
+        found = weft.natural_join(*frames, id="n", tasks=2)
+        host = "count_if(size(shared) = 1 AND shared[0] = 'Hostname') AS host"
+        (row,) = found.selectExpr("count(*) AS pairs", host).collect()
+        return row.pairs, row.host
+
+    assert counted(frame(projected(docs[:3000]))) == (392_861, 304_398)
+    assert counted(frame(projected(docs, "Hostname")))[0] == 189_297
+    assert counted(*(frame(projected(side, "Hostname")) for side in sides))[0] == 53_259

@@ -17,7 +17,7 @@ import weft
 from weft.documents import Read, Reader
 from weft.errors import SpecError, UnknownColumn
 from weft.local import NaturalJoin, natural_join
-from weft.routing.documents import Association, Disjoint, DocumentScheme, Everywhere, SetCover
+from weft.routing.documents import Association, Auto, Disjoint, DocumentScheme, Everywhere, SetCover
 
 Doc = dict[str, Any]
 Pair = tuple[int, int]
@@ -125,25 +125,43 @@ def _two(window: str, i: int, j: int, times: list[int], batch: int, rows: int) -
 
 
 class Careless(Reader):
-    """A reader whose pair words have few bits left, so that different values collide all the time."""
+    """A reader whose words have few bits left, so that different names and different values collide all the time."""
 
     def read(self, column: Any) -> Read:
         done = super().read(column)
-        coded = replace(done.coded, pairs=done.coded.attrs * 2 + (done.coded.pairs & 1))
+        coded = replace(done.coded, attrs=done.coded.attrs & 1, pairs=done.coded.pairs & 3)
         return replace(done, coded=coded)
 
 
-@given(docs_of, st.integers(1, 3), st.integers(1, 9))
-@settings(max_examples=60)
-def test_colliding_words_never_reach_the_result(docs: list[Doc], tasks: int, batch: int) -> None:
-    stream = table(docs, [0] * len(docs))
-    made = NaturalJoin(stream.schema, column="document", id="n", tasks=tasks, scheme=EAGER[0])
+@given(docs_of, st.lists(st.integers(0, 9), min_size=9, max_size=9), st.sampled_from(sorted(WINDOWS)),
+       st.sampled_from([*EAGER, Auto(theta=0.0, enough=1)]), st.integers(1, 3), st.integers(1, 9), st.booleans())  # fmt: skip
+@settings(max_examples=120)
+def test_colliding_words_change_nothing(
+    docs: list[Doc], times: list[int], window: str, scheme: DocumentScheme, tasks: int, batch: int, two: bool
+) -> None:
+    stream = table(docs, times[: len(docs)])
+    other = stream.schema if two else None
+    made = NaturalJoin(
+        stream.schema, other, column="document", id="n", tasks=tasks, scheme=scheme, window=WINDOWS[window]
+    )
     made.reader = Careless()
     chunks = [made.schema.empty_table()]
     for start in range(0, len(docs), batch):
-        chunks += made.feed(stream.slice(start, batch))
-    answer = {(i, j) for i, j in itertools.combinations(range(len(docs)), 2) if joins(docs[i], docs[j])}
+        part = stream.slice(start, batch)
+        chunks += made.feed(part, part if two else None)
+    numbers = range(len(docs))
+    answer = {
+        (i, j)
+        for i, j in (itertools.product(numbers, repeat=2) if two else itertools.combinations(numbers, 2))
+        if joins(docs[i], docs[j]) and _near_streams(window, i, j, times, batch, len(docs), two)
+    }
     check(pa.concat_tables(chunks), answer, docs, docs)
+
+
+def _near_streams(window: str, i: int, j: int, times: list[int], batch: int, rows: int, two: bool) -> bool:
+    if two and window == "last":
+        return _two(window, i, j, times, batch, rows)
+    return near(window, (i, times[i]), (j, times[j]))
 
 
 def test_partitions_change_and_every_pair_still_comes_once() -> None:
@@ -160,6 +178,7 @@ def test_partitions_change_and_every_pair_still_comes_once() -> None:
         chunks += made.feed(table(docs[start : start + 20], [0] * 20, start))
         metrics = made.metrics()
         repartitioned += metrics["repartitioned"]
+        assert 0 < metrics["build seconds"] <= metrics["join seconds"]
         assert 1 <= metrics["replication"] <= 4 and 0.25 <= metrics["max load"] <= 1 and 0 <= metrics["gini"] < 1
     answer = {(i, j) for i, j in itertools.combinations(range(len(docs)), 2) if j - i <= 40 and joins(docs[i], docs[j])}
     check(pa.concat_tables(chunks), answer, docs, docs)

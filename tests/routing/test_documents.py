@@ -17,6 +17,7 @@ from weft.routing import plan_from_json
 from weft.routing.documents import (
     DOCUMENT_SCHEMES,
     Association,
+    Auto,
     Disjoint,
     DocumentPlan,
     DocumentScheme,
@@ -198,6 +199,9 @@ def test_an_attribute_of_all_documents_can_route_alone() -> None:
     assert alone.replication == 1.0 < paper.replication
     lacking = parts(coded([{"file": 3}, {"ok": True}]))
     assert tasks_of(alone.route(*lacking)[0], tasks).all()
+    assert Auto().create([made], tasks).alone  # it loads the fullest task less
+    scattered: list[Doc] = [{f"k{n % 9}": n % 5, f"j{n % 9}": n % 5} for n in range(90)]
+    assert not Auto().create([parts(coded(scattered))], tasks).alone
 
 
 def noted(
@@ -249,6 +253,6 @@ def test_partitions_are_made_updated_and_made_anew() -> None:
 
 def test_schemes_by_name() -> None:
     assert sorted(DOCUMENT_SCHEMES) == ["association", "disjoint", "everywhere", "set-cover"]
-    assert document_scheme("auto") == Association(unseen="owner") and document_scheme("set-cover") == SetCover()
+    assert document_scheme("auto") == Auto() and document_scheme("set-cover") == SetCover()
     with pytest.raises(Exception, match="everywhere"):
         document_scheme("nonsense")

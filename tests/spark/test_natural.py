@@ -14,8 +14,7 @@ from pyspark.sql import SparkSession
 import weft
 from tests.spark.streams import Desk
 from weft.errors import SpecError, UnknownColumn
-from weft.state.documents import read_document
-from weft.state.paths import open_folder
+from weft.observe import find_query, read_documents
 
 pytestmark = pytest.mark.spark
 
@@ -70,13 +69,15 @@ def test_two_streams(spark: SparkSession, tmp_path: Path) -> None:
     assert pairs(desk.run(frame)) == sorted(answer)
 
 
-def test_static_frames_and_structs(spark: SparkSession) -> None:
+def test_static_frames_structs_and_maps(spark: SparkSession) -> None:
     docs = documents(40)
     frame = spark.createDataFrame(table(docs).to_pandas())
     answer = sorted((i, j) for i, j in itertools.combinations(range(40), 2) if joins(docs[i], docs[j]))
     assert pairs(WEFT.natural_join(frame, id="n", tasks=3).toArrow()) == answer
     parsed = frame.selectExpr("n", "from_json(document, 'user INT, ok BOOLEAN, file INT') AS document")
     assert pairs(WEFT.natural_join(parsed, id="n", tasks=2).toArrow()) == answer
+    mapped = frame.selectExpr("n", "from_json(document, 'map<string, string>') AS document")
+    assert pairs(WEFT.natural_join(mapped, id="n", tasks=2).toArrow()) == answer
 
 
 def test_mistakes_are_told_before_anything_runs(spark: SparkSession) -> None:
@@ -88,16 +89,21 @@ def test_mistakes_are_told_before_anything_runs(spark: SparkSession) -> None:
 
 
 def test_lines_that_are_no_documents_are_counted_and_can_be_kept(spark: SparkSession, tmp_path: Path) -> None:
+    """Malformed, not UTF-8, too deep: refused with a reason. Ten megabytes, 500 levels, a doubled key: read."""
     desk = Desk(spark, tmp_path)
-    lines = ['{"a": 1}', "nonsense", '{"a": 1, "b": 2}', "[1, 2]", None, '{"a": ']
-    docs = pa.table({"n": range(6), "document": pa.array(lines, pa.string())})
+    deep, deeper = (b'{"a":' * levels + b"1" + b"}" * levels for levels in (500, 501))
+    huge = b'{"a": 1, "text": "' + b"x" * 10_000_000 + b'"}'
+    lines = [b'{"a": 1}', b"nonsense", b'{"a": 7, "b": 2, "a": 1.0}', b"[1, 2]", None, b'{"a": ', b'{"a": "\xff"}',
+             deep, deeper, huge, deep]  # fmt: skip
+    docs = pa.table({"n": range(len(lines)), "document": pa.array(lines, pa.binary())})
     stream = desk.stream("docs", [docs])
     found = desk.run(weft.natural_join(stream, id="n", window=weft.unbounded(), tasks=2, state=desk.state))
-    assert pairs(found) == [(0, 2)]
-    (file,) = (tmp_path / "state").glob("*/0/0.metrics.json")
-    metrics = read_document(open_folder(str(file.parent)), file.name)
+    assert pairs(found) == [(0, 2), (0, 9), (2, 9), (7, 10)]
+    query = find_query(str(tmp_path / "state"))
+    measured = read_documents(query, 0)
     refused = weft.refused_documents(spark.read.parquet(str(tmp_path / "docs"))).toArrow().sort_by("n")
-    assert metrics["refused"] == refused.num_rows >= 3
-    assert {1, 3, 5} <= set(refused["n"].to_pylist()) and all(refused["reason"].to_pylist())
+    assert refused["n"].to_pylist() == [1, 3, 4, 5, 6, 8] and all(refused["reason"].to_pylist())
+    assert measured is not None and measured["refused"] == 6 and measured["pairs"] == 4
+    assert 1 <= measured["replication"] <= 2 and measured["build seconds"] > 0
     with pytest.raises(UnknownColumn):
         weft.refused_documents(stream, column="nothing")

@@ -255,6 +255,23 @@ def bench_inequality(
 
 
 @bench_app.command(
+    "documents", epilog=_examples("weft bench documents", "weft bench documents --rows 200000 --windows 100 --json")
+)
+@guarded
+def bench_documents(
+    rows: Annotated[int, typer.Option(min=100, help="Documents per batch.")] = 200_000,
+    windows: Annotated[str, typer.Option(help="Tumbling windows in documents.")] = "100,1000",
+    batches: Annotated[int, typer.Option(min=1, help="Measured batches, after three that do not count.")] = 3,
+    scheme: Annotated[str, typer.Option(help="auto, association, disjoint, set-cover or everywhere.")] = "auto",
+    as_json: AsJson = False,
+) -> int:
+    """Natural join of log documents on local[2], from JSON text to joined documents, beside a null join: documents/s."""
+    from weft.cli.bench import run_documents
+
+    return run_documents(rows, windows, batches, scheme, as_json=as_json)
+
+
+@bench_app.command(
     "paper", epilog=_examples("weft bench paper pim", "weft bench paper pim --figure 9a --scale 0.2 --json")
 )
 @guarded

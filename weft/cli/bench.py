@@ -12,7 +12,7 @@ from rich.text import Text
 from weft.cli.output import err, out, print_json
 from weft.errors import SpecError, UnknownName, WeftError
 
-__all__ = ["run_inequality", "run_kernel", "run_spark", "run_sta"]
+__all__ = ["run_documents", "run_inequality", "run_kernel", "run_spark", "run_sta"]
 
 
 def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
@@ -75,6 +75,30 @@ def _line(one: dict[str, Any]) -> tuple[str, str, str, str, str]:
         return "own join", rows, f"{one['weft_rows_per_s']:,} rows/s", native, f"{one['weft_over_native']:.1f} x"
     null = f"null join {one['null_rows_per_s']:,} rows/s"
     return "throughput", rows, f"{one['weft_rows_per_s']:,} rows/s", null, f"{one['weft_over_null']:.2f} x"
+
+
+def run_documents(rows: int, windows: str, batches: int, scheme: str, *, as_json: bool) -> int:
+    """Measure the natural join of documents on Spark, beside a null join."""
+    from weft.bench.documents import run
+
+    sizes = _numbers("--windows", windows, 1 << 20)
+    with _status("writing documents, starting Spark ...", as_json) as say:
+        results = run(rows, sizes, batches, scheme, say)
+    if as_json:
+        print_json(results)
+        return 0
+    table = _table(
+        f"natural join of JSON text, {results[0]['documents']:,} documents a batch, 8 attributes each, local[2]",
+        "window", "pairs/document", "copies", "weft", "pairs", "null join", "ratio",
+    )  # fmt: skip
+    for one in results:
+        table.add_row(
+            f"{one['window']:,}", f"{one['pairs_per_document']:.1f}", f"{one['replication']:.2f}",
+            f"{one['weft_documents_per_s']:,} documents/s", f"{one['weft_pairs_per_s']:,}/s",
+            f"{one['null_documents_per_s']:,} documents/s", f"{one['weft_over_null']:.2f} x",
+        )  # fmt: skip
+    out().print(table)
+    return 0
 
 
 def run_inequality(rows: int, repeat: int, *, as_json: bool) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from weft.documents.coded import COLUMNS, Coded
 from weft.documents.general import members_of
+from weft.documents.names import Names, Spoken, names_of
 from weft.documents.read import Read, Reader, coded_members
 
-__all__ = ["COLUMNS", "Coded", "Read", "Reader", "coded_members", "members_of"]
+__all__ = ["COLUMNS", "Coded", "Names", "Read", "Reader", "Spoken", "coded_members", "members_of", "names_of"]

@@ -7,7 +7,6 @@ escapes are decoded, arrays as whole values or as sets.
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -18,7 +17,7 @@ from weft.documents.coded import Coded
 from weft.documents.columns import text_of
 from weft.documents.general import Refusal, members_of
 from weft.errors import SpecError
-from weft.kernels.json_scan import Scanned, hash_range, key_end, scan
+from weft.kernels.json_scan import Scanned, member_words, scan
 from weft.kernels.json_text import DEEP, EMPTY, LEVELS, NOT_OBJECT, NUMBER, ODD, OK, SYNTAX, UTF8
 from weft.types import Rows
 
@@ -130,9 +129,7 @@ def coded_members(documents: list[list[bytes]]) -> Coded:
     offsets = np.concatenate([[0], np.cumsum([len(members) for members in documents])]).astype(np.int64)
     ends = np.concatenate([[0], np.cumsum([len(member) for member in flat])]).astype(np.int64)
     text = np.frombuffer(b"".join(flat), np.uint8)
-    attrs = np.array([hash_range(text, a + 1, key_end(text, a)) for a in ends[:-1]], np.int64)
-    pairs = np.array([hash_range(text, a, b) for a, b in itertools.pairwise(ends)], np.int64)
-    return Coded(offsets, attrs, pairs, ends, text)
+    return Coded(offsets, *member_words(ends, text), ends, text)
 
 
 def _reason(done: Scanned, row: int) -> str:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from weft.kernels.jit import kernel
 from weft.types import Rows, Words
 
-__all__ = ["Order", "Ranked", "codes_of", "order_attributes", "ranked", "taken", "translated"]
+__all__ = ["Order", "Ranked", "codes_of", "look_up", "order_attributes", "ranked", "taken", "translated"]
 
 I32 = NDArray[np.int32]
 UNKNOWN = -1
@@ -136,7 +136,7 @@ def _translate(
 
 
 @kernel
-def _look_up(known: Words, words: Words) -> I32:
+def look_up(known: Words, words: Words) -> I32:
     """Return the position of each word among the known ones, -1 for the others."""
     size = 16
     while size < 2 * len(known):
@@ -159,8 +159,8 @@ def _look_up(known: Words, words: Words) -> I32:
 
 def translated(offsets: Words, attrs: Words, pairs: Words, order: Order) -> Ranked:
     """Put other documents into an order that was found without them."""
-    rank = _look_up(order.attrs, np.ascontiguousarray(attrs))
-    pair = _look_up(order.pairs, np.ascontiguousarray(pairs))
+    rank = look_up(order.attrs, np.ascontiguousarray(attrs))
+    pair = look_up(order.pairs, np.ascontiguousarray(pairs))
     made = Ranked(*_translate(offsets, rank, pair))
     _sort_documents(made.offsets, made.rank, made.pair)
     return made

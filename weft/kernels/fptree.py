@@ -108,6 +108,32 @@ def _preorder(parent: I32, by_rank: Rows) -> tuple[I32, I32]:
 
 
 @kernel
+def _by_rank(rank: I32, attributes: int) -> Rows:
+    """Return the nodes by rank, the root (rank -1) first, equal ones as they stand: a counting sort."""
+    start = np.zeros(attributes + 2, np.int64)
+    for node in range(len(rank)):
+        start[rank[node] + 2] += 1
+    for k in range(1, attributes + 2):
+        start[k] += start[k - 1]
+    order = np.empty(len(rank), np.int64)
+    for node in range(len(rank)):
+        order[start[rank[node] + 1]] = node
+        start[rank[node] + 1] += 1
+    return order
+
+
+@kernel
+def _placed(number: I32, node_of: I32, first: I32) -> I32:
+    """Return the documents in the order of their nodes, those of one node as they came; `first` says where each begins."""
+    at, order = first.copy(), np.empty(len(node_of), np.int32)
+    for d in range(len(node_of)):
+        node = number[node_of[d]]
+        order[at[node]] = d
+        at[node] += 1
+    return order
+
+
+@kernel
 def _finish(
     parent: I32, rank: I32, pair: I32, size: I32
 ) -> tuple[I32, I32, U64, I32]:  # fmt: skip
@@ -137,7 +163,7 @@ def _finish(
 def build_tree(docs: Ranked, attributes: int, free: int = 0) -> FPTree:
     """Build the tree of ranked documents; documents without pairs end at the root and have no partners."""
     parent, rank, pair, own, node_of = _grow(docs)
-    number, size = _preorder(parent, np.argsort(rank, kind="stable"))
+    number, size = _preorder(parent, _by_rank(rank, attributes))
     place = np.empty(len(number), np.int64)
     place[number] = np.arange(len(number))
     moved = np.where(parent < 0, -1, number[parent]).astype(np.int32)[place]
@@ -145,8 +171,8 @@ def build_tree(docs: Ranked, attributes: int, free: int = 0) -> FPTree:
     end, group, below, slots = _finish(moved, rank, pair, size)
     first = np.zeros(len(own) + 1, np.int32)
     np.cumsum(own, out=first[1:])
-    order = np.argsort(number[node_of], kind="stable").astype(np.int32)
-    return FPTree(rank, pair, end, group, below, first, order, slots, moved, attributes, free)
+    docs_in_order = _placed(number, node_of, first)
+    return FPTree(rank, pair, end, group, below, first, docs_in_order, slots, moved, attributes, free)
 
 
 @kernel

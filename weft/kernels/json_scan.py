@@ -26,9 +26,10 @@ from weft.kernels.json_text import (
     skip_blanks,
     string_text,
 )
+from weft.kernels.octets import copied, load8
 from weft.types import Words
 
-__all__ = ["Scanned", "hash_range", "key_end", "scan"]
+__all__ = ["Scanned", "hash_range", "key_end", "member_words", "scan"]
 
 Bytes = NDArray[np.uint8]
 
@@ -54,24 +55,17 @@ def hash_range(data: Bytes, start: int, end: int) -> np.int64:
     state = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(end - start)
     i = start
     while i + 8 <= end:
-        word = (
-            np.uint64(data[i])
-            | np.uint64(data[i + 1]) << np.uint64(8)
-            | np.uint64(data[i + 2]) << np.uint64(16)
-            | np.uint64(data[i + 3]) << np.uint64(24)
-            | np.uint64(data[i + 4]) << np.uint64(32)
-            | np.uint64(data[i + 5]) << np.uint64(40)
-            | np.uint64(data[i + 6]) << np.uint64(48)
-            | np.uint64(data[i + 7]) << np.uint64(56)
-        )
-        state = (state ^ word) * np.uint64(0xFF51AFD7ED558CCD)
+        state = (state ^ load8(data, i)) * np.uint64(0xFF51AFD7ED558CCD)
         state ^= state >> np.uint64(32)
         i += 8
     word, shift = np.uint64(0), np.uint64(0)
-    while i < end:
-        word |= np.uint64(data[i]) << shift
-        shift += np.uint64(8)
-        i += 1
+    if i > start and i < end:
+        word = load8(data, end - 8)  # the rest, with bytes that were read already
+    else:
+        while i < end:
+            word |= np.uint64(data[i]) << shift
+            shift += np.uint64(8)
+            i += 1
     state = (state ^ word) * np.uint64(0xC4CEB9FE1A85EC53)
     state ^= state >> np.uint64(29)
     state *= np.uint64(0xFF51AFD7ED558CCD)
@@ -85,6 +79,17 @@ def key_end(text: Bytes, start: int) -> int:
     while text[i] != 34:
         i += 2 if text[i] == 92 else 1
     return i
+
+
+@kernel
+def member_words(ends: Words, text: Bytes) -> tuple[Words, Words]:
+    """Return the words of the names and of the members that stand in a text one behind the other."""
+    n = len(ends) - 1
+    attrs, pairs = np.empty(n, np.int64), np.empty(n, np.int64)
+    for k in range(n):
+        attrs[k] = hash_range(text, ends[k] + 1, key_end(text, ends[k]))
+        pairs[k] = hash_range(text, ends[k], ends[k + 1])
+    return attrs, pairs
 
 
 @kernel
@@ -118,6 +123,13 @@ def _same(text: Bytes, ends: Words, a: int, b: int) -> bool:
 def _last_of_each(attrs: Words, pairs: Words, ends: Words, text: Bytes, first: int, count: int) -> int:
     """Keep the last member of each path; return how many are left. Mostly there is nothing to do."""
     n = count - first
+    found = False
+    if n <= 32:  # mostly: words alone say that there is nothing to do
+        for a in range(first, count):
+            for b in range(a + 1, count):
+                found |= attrs[a] == attrs[b]
+        if not found:
+            return count
     doubled = np.zeros(n, np.bool_)
     found = False
     if n <= 32:
@@ -189,7 +201,8 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
         if state == OK:
             i += 1
         while state == OK and level >= 0:
-            i = skip_blanks(data, i, end)
+            if i < end and data[i] <= 32:
+                i = skip_blanks(data, i, end)
             if i >= end:
                 state = SYNTAX
                 break
@@ -206,20 +219,26 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
             if want == 2 or c != 34:
                 state = SYNTAX
                 break
-            base = above[level]
-            if len(path) < base + (end - i) + ROOM:
-                path = _larger(path, base + (end - i) + ROOM)
+            pos, base = ends[count], above[level]
+            if len(text) < pos + base + (end - i) + ROOM:
+                text = _larger(text, pos + base + (end - i) + ROOM)
+            text[pos] = 34
+            tip = pos + 1
             if level > 0:
-                path[base] = 46
-                base += 1
-            i, tip, state = string_text(data, i, end, path, base)
+                tip = copied(path, 0, base, text, tip)
+                text[tip] = 46
+                tip += 1
+            i, tip, state = string_text(data, i, end, text, tip)
             if state != OK:
                 break
-            i = skip_blanks(data, i, end)
+            if i < end and data[i] != 58:
+                i = skip_blanks(data, i, end)
             if i >= end or data[i] != 58:
                 state = SYNTAX
                 break
-            i = skip_blanks(data, i + 1, end)
+            i += 1
+            if i < end and data[i] <= 32:
+                i = skip_blanks(data, i, end)
             if i >= end:
                 state = SYNTAX
                 break
@@ -228,25 +247,24 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
                 if level + 2 > LEVELS:
                     state = DEEP
                     break
+                size = tip - pos - 1
+                if len(path) < size + ROOM:
+                    path = _larger(path, size + ROOM)
+                copied(text, pos + 1, tip, path, 0)
                 level += 1
-                above[level] = tip
+                above[level] = size
                 want = 0
                 i += 1
                 continue
-            pos = ends[count]
-            room = pos + tip + (6 if c == 91 else 1) * (end - i) + ROOM
+            room = tip + (6 if c == 91 else 1) * (end - i) + ROOM
             if len(text) < room:
                 text = _larger(text, room)
-            text[pos] = 34
-            for k in range(tip):
-                text[pos + 1 + k] = path[k]
-            pos += tip + 1
-            text[pos] = 34
-            text[pos + 1] = 58
+            text[tip] = 34
+            text[tip + 1] = 58
             if c == 91:
-                i, pos, state = array_text(data, i, end, text, pos + 2, sets, level + 1)
+                i, pos, state = array_text(data, i, end, text, tip + 2, sets, level + 1)
             else:
-                i, pos, state = scalar_text(data, i, end, text, pos + 2)
+                i, pos, state = scalar_text(data, i, end, text, tip + 2)
             want = 2
             if state != OK:
                 break
@@ -254,7 +272,7 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
                 continue
             if count + 2 > len(attrs):
                 attrs, pairs, ends = _longer(attrs), _longer(pairs), _longer(ends)
-            attrs[count] = hash_range(path, 0, tip)
+            attrs[count] = hash_range(text, ends[count] + 1, tip)
             pairs[count] = hash_range(text, ends[count], pos)
             count += 1
             ends[count] = pos

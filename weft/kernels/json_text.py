@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import kernel
+from weft.kernels.octets import load8, plain8, store8
 
 __all__ = [
     "DEEP", "EMPTY", "LEVELS", "NOT_OBJECT", "NUMBER", "ODD", "OK", "ROOM", "SYNTAX", "UTF8", "Bytes", "Place", "number_text",
@@ -149,6 +150,14 @@ def string_text(data: Bytes, i: int, end: int, out: Bytes, pos: int) -> Place:
     """Copy what stands between the quotes; `i` is at the opening one, and comes back behind the closing one."""
     i += 1
     while i < end:
+        if i + 8 <= end and pos + 8 <= len(out):  # what is written too much is overwritten by what follows
+            word = load8(data, i)
+            store8(out, pos, word)
+            plain = plain8(word)
+            i += plain
+            pos += plain
+            if plain == 8:
+                continue
         c = np.int64(data[i])
         if c == _QUOTE:
             return i + 1, pos, OK

@@ -11,7 +11,7 @@ from weft.engine import Job, Pairs
 from weft.errors import SpecError
 from weft.local.expr import Projection
 from weft.local.run import LocalRun
-from weft.local.sources import Source, check_window
+from weft.local.sources import Source, check_count, check_window
 from weft.local.sql import Analyzed, analyze
 from weft.routing import Scheme
 from weft.spec import JoinSpec, Window, build_spec, unbounded
@@ -232,16 +232,9 @@ def _check_window(window: object) -> None:
         )
 
 
-def _check_count(name: str, what: str, number: object) -> None:
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise SpecError.of(
-            f"{name}={number!r}.", f"It is the number of {what}, at least 1.", "leave it out for the default."
-        )
-
-
 def _starts(batch: int | None, *rows: int) -> Iterator[int]:
     if batch is not None:
-        _check_count("batch", "rows per side and batch", batch)
+        check_count("batch", "rows per side and batch", batch)
     yield from range(0, max(1, *rows), batch or max(1, *rows))
 
 

@@ -11,7 +11,7 @@ from weft.local.sql import Analyzed
 from weft.spec import JoinSpec, Tumbling, Unbounded, Window, Within
 from weft.types import SIDES, Side
 
-__all__ = ["Source", "check_window"]
+__all__ = ["Source", "check_count", "check_window"]
 
 
 class Source:
@@ -102,3 +102,11 @@ def _time_name(window: Window, side: Side) -> str | None:
     if isinstance(window, Unbounded):
         return None
     return window.left if side == "left" else window.right
+
+
+def check_count(name: str, what: str, number: object) -> None:
+    """Refuse a number that counts nothing."""
+    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
+        raise SpecError.of(
+            f"{name}={number!r}.", f"It is the number of {what}, at least 1.", "leave it out for the default."
+        )

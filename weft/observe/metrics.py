@@ -8,12 +8,13 @@ from typing import Any
 
 from pyarrow import fs
 
+from weft.engine.natural import document_measures
 from weft.errors import WeftError
 from weft.state import Folder
 from weft.state.documents import read_document
 from weft.types import SIDES, Side
 
-__all__ = ["BatchMetrics", "Migration", "disk_use", "imbalance", "read_batch"]
+__all__ = ["BatchMetrics", "Migration", "disk_use", "imbalance", "read_batch", "read_documents"]
 
 
 @dataclass(frozen=True)
@@ -88,6 +89,20 @@ def imbalance(loads: Sequence[int]) -> float:
 
 def read_batch(query: Folder, batch: int) -> BatchMetrics | None:
     """Return what the tasks of a batch report, None while nobody does. A file that cannot be read is passed over."""
+    found = _reports(query, batch)
+    try:
+        return BatchMetrics.of_tasks(batch, found) if found else None
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def read_documents(query: Folder, batch: int) -> dict[str, Any] | None:
+    """Return what a batch of a natural join cost: replication, largest load, Gini, seconds; None while nobody reports."""
+    found = _reports(query, batch)
+    return document_measures(found) if found else None
+
+
+def _reports(query: Folder, batch: int) -> list[dict[str, Any]]:
     found = []
     for name in query.names():
         if not name.isdigit():
@@ -98,10 +113,7 @@ def read_batch(query: Folder, batch: int) -> BatchMetrics | None:
                 found.append(read_document(folder, f"{batch}.metrics.json"))
         except (WeftError, OSError):  # collected meanwhile, or torn: metrics decide nothing
             continue
-    try:
-        return BatchMetrics.of_tasks(batch, found) if found else None
-    except (KeyError, TypeError, ValueError):
-        return None
+    return found
 
 
 def disk_use(folder: Folder) -> tuple[int, int]:

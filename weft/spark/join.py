@@ -6,31 +6,29 @@ Spark's own.
 
 from __future__ import annotations
 
-import re
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from weft.control import Choice, Explanation, check_tasks, choose, explain_join
+from weft.control import Choice, Explanation, choose, explain_join
 from weft.engine import Job
 from weft.errors import SpecError
 from weft.routing import Plan, Scheme
 from weft.spark.analyze import Analyzed, analyze
 from weft.spark.arrow import arrow_schema
-from weft.spark.functions import JoinTask, RouteTask, Where
+from weft.spark.functions import JoinTask, RouteTask
 from weft.spark.inputs import SideInput, check_time_columns, self_inputs, side_input
+from weft.spark.place import Where, name_for, tasks_for, where_for
 from weft.spark.sampling import sampled_plan
+from weft.spark.shuttle import SHIPPED_DDL
 from weft.spec import JoinSpec, Window, build_spec, unbounded
-from weft.state import Derived, open_folder
+from weft.state import Derived
 from weft.types import SIDES, Side
 
 __all__ = ["Built", "build", "explain", "join", "self_join"]
-
-_SHIPPED = "task int, body binary"
 
 
 def join(
@@ -143,9 +141,9 @@ class Built:
     def _routed(self, job: Job, plan: Plan | None) -> DataFrame:
         inputs = {side: self.sides[side].inputs for side in SIDES}
         if self.spec.self_join:  # both roles read one frame
-            return self.sides["left"].frame.mapInArrow(RouteTask(job, SIDES, inputs, self.where, plan), _SHIPPED)
+            return self.sides["left"].frame.mapInArrow(RouteTask(job, SIDES, inputs, self.where, plan), SHIPPED_DDL)
         parts = [
-            self.sides[side].frame.mapInArrow(RouteTask(job, (side,), inputs, self.where, plan), _SHIPPED)
+            self.sides[side].frame.mapInArrow(RouteTask(job, (side,), inputs, self.where, plan), SHIPPED_DDL)
             for side in SIDES
         ]
         return parts[0].unionAll(parts[1])
@@ -233,7 +231,7 @@ def build(
             )
     if isinstance(select, str):
         raise SpecError.of(f"select={select!r} is one text.", "It is a list of columns.", f"write select=[{select!r}].")
-    number = _tasks(spark, tasks)
+    number = tasks_for(spark, tasks)
     analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
     check_time_columns(window, analyzed.frames)
     spec = build_spec(
@@ -244,7 +242,7 @@ def build(
     sides = (
         self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
     )
-    where = _where(spark, state, name or _place(left, right)) if streaming and not explaining else None
+    where = where_for(spark, state, name or name_for(left, right)) if streaming and not explaining else None
     return Built(analyzed, spec, choice, number, sides, where)
 
 
@@ -253,37 +251,3 @@ def _shown(analyzed: Analyzed, side: Side) -> str:
     kept = analyzed.payload[side]
     frame = analyzed.frames[side]
     return ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in kept)
-
-
-def _tasks(spark: SparkSession, tasks: object) -> int:
-    if tasks is None:
-        return max(1, spark.sparkContext.defaultParallelism)
-    check_tasks(tasks, "leave it out for one per core.")
-    assert isinstance(tasks, int)
-    return tasks
-
-
-def _place(left: DataFrame, right: DataFrame) -> str:
-    """Name a join by the joins it stands on: those of a chain differ."""
-    below = sum(str(frame._jdf.queryExecution().analyzed().toString()).count("JoinTask(") for frame in (left, right))
-    return f"join-{below}" if below else ""
-
-
-def _where(spark: SparkSession, state: str | None, name: str) -> Where:
-    if name and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
-        raise SpecError.of(
-            f"name={name!r}.", "It becomes part of a folder's name: letters, digits, _ and -.", "write name='orders'."
-        )
-    path = state or spark.conf.get("spark.weft.state", None)
-    if not path:
-        raise SpecError.of(
-            "A join of streams needs a state path.",
-            "Weft keeps the rows that may still find partners there, one folder per query.",
-            "give state='file:///var/weft', or set the conf spark.weft.state.",
-        )
-    folder = open_folder(path)
-    folder.check_writable()
-    if folder.local:  # executors may have another working directory
-        path = folder.path
-    retain = int(spark.conf.get("spark.sql.streaming.minBatchesToRetain", "100") or 100)
-    return Where(path, retain, name, uuid.uuid4().hex)

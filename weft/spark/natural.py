@@ -17,29 +17,28 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
 from weft.documents import Reader
-from weft.engine import Job, pack_delivery, pack_header, plan_of, unpack
+from weft.engine import Job, pack_delivery, pack_header
 from weft.engine.natural import (
     INDEX,
     DocumentRouter,
     NaturalWorker,
     document_inputs,
     document_payload,
+    light,
     natural_spec,
+    whole,
 )
 from weft.errors import SpecError, UnknownColumn
 from weft.routing import Plan
 from weft.routing.documents import DocumentPlan, DocumentScheme, document_scheme
 from weft.spark.arrow import arrow_schema
-from weft.spark.context import where_am_i
-from weft.spark.functions import Where, _bodies, _pieces, _ship
 from weft.spark.inputs import check_time_columns
-from weft.spark.join import _place, _tasks, _where
+from weft.spark.place import Where, name_for, tasks_for, where_for
+from weft.spark.shuttle import SHIPPED_DDL, Inbox, open_route, pieces, ship
 from weft.spec import Unbounded, Window, unbounded
 from weft.types import SIDES, Side
 
 __all__ = ["natural_join", "refused_documents"]
-
-_SHIPPED = "task int, body binary"
 
 
 def natural_join(
@@ -87,19 +86,19 @@ def natural_join(
     window = window if window is not None else unbounded()
     check_time_columns(window, frames)
     spark, reader, single = left.sparkSession, Reader(nulls, arrays), right is None
-    number = _tasks(spark, tasks)
+    number = tasks_for(spark, tasks)
     fields = {side: StructField("id", frames[side].schema[id].dataType) for side in SIDES}
     kinds = {side: arrow_schema(spark, StructType([fields[side]])).field(0).type for side in SIDES}
     spec = natural_spec(window, (kinds["left"], kinds["right"]), f"nulls {nulls}, arrays {arrays}", single)
     payload = {side: document_payload(kinds[side]) for side in SIDES}
     job = Job(spec, document_scheme(scheme), INDEX, number, payload)
-    where = _where(spark, state, name or _place(left, frames["right"])) if streaming else None
+    where = where_for(spark, state, name or name_for(left, frames["right"])) if streaming else None
     # A static join has no batches to learn from: every pair belongs to the task that its hash names.
     plan = None if streaming else DocumentPlan(number, spread=True)
     sides: tuple[Side, ...] = ("left",) if single else SIDES
     routed = [
         _selected(frames[side], column, id, window, side).mapInArrow(
-            DocumentRouteTask(job, side, reader, where, plan), _SHIPPED
+            DocumentRouteTask(job, side, reader, where, plan), SHIPPED_DDL
         )
         for side in sides
     ]
@@ -107,9 +106,9 @@ def natural_join(
         StructField("left_id", fields["left"].dataType), StructField("right_id", fields["right"].dataType),
         StructField("shared", ArrayType(StringType())), StructField("merged", StringType()),
     ])  # fmt: skip
-    whole = routed[0] if single else routed[0].unionAll(routed[1])
+    routes = routed[0] if single else routed[0].unionAll(routed[1])
     task = DocumentJoinTask(job, where, arrow_schema(spark, output), plan)
-    return whole.repartitionById(number, F.col("task")).mapInArrow(task, output)
+    return routes.repartitionById(number, F.col("task")).mapInArrow(task, output)
 
 
 def refused_documents(
@@ -165,26 +164,25 @@ class DocumentRouteTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route one partition."""
-        here, spec = where_am_i(), self.job.spec
-        store = None if self.where is None or here.query is None else self.where.store(self.job, here.query)
-        plan = self.plan or plan_of(self.job, store, here.batch or 0)
+        (here, plan), spec = open_route(self.job, self.where, self.plan), self.job.spec
         router: DocumentRouter | None = None
         refused = 0
-        for piece, table in enumerate(_pieces(batches, whole=spec.counted)):
+        for piece, table in enumerate(pieces(batches, whole=spec.counted)):
             if router is None:
                 inputs = document_inputs(table.num_columns > 2)
                 router = DocumentRouter(spec, self.side, inputs, plan, here.batch or 0, here.partition)
             coded, unread = self._coded(table)
             refused += unread
             deliveries = router.route(coded)
-            yield from _ship(
-                (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece)) for d in deliveries
+            yield from ship(
+                (d.task, partial(pack_delivery, delivery=light(d), partition=here.partition, piece=piece))
+                for d in deliveries
             )
         if router is not None:
             roles: tuple[Side, ...] = SIDES if spec.self_join else (self.side,)
             for role in roles:  # one stream has one clock: both sides of it advance
                 write = partial(pack_header, side=role, header=replace(router.header(), refused=refused))
-                yield from _ship((task, write) for task in range(plan.tasks))
+                yield from ship((task, write) for task in range(plan.tasks))
 
     def _coded(self, table: pa.Table) -> tuple[pa.Table, int]:
         """Return the documents as coded pairs, and how many lines are none."""
@@ -206,13 +204,7 @@ class DocumentJoinTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
-        here = where_am_i()
-        store = None if self.where is None or here.query is None else self.where.store(self.job, here.query)
-        shipped = [batch for batch in batches if batch.num_rows]
-        task = shipped[0].column(0)[0].as_py() if shipped else here.partition % self.job.tasks
-        if store is not None and self.where is not None and task == 0:
-            store.claim(here.run, self.where.join)
-        worker = NaturalWorker(self.job, store, task, here.batch or 0, self.plan, time.perf_counter)
-        shipments = [unpack(body) for batch in shipped for body in _bodies(batch)]
-        for table in worker.join(shipments):
+        inbox = Inbox.open(self.job, self.where, batches)
+        worker = NaturalWorker(self.job, inbox.store, inbox.task, inbox.batch, self.plan, time.perf_counter)
+        for table in worker.join(map(whole, inbox.shipments())):
             yield from table.rename_columns(self.output.names).cast(self.output).to_batches()

@@ -43,12 +43,14 @@ def nobench_object(s: int, n: int, draw: random.Random) -> dict[str, Any]:
 
 
 def nobench(
-    n: int, *, joinable: bool = True, start: int = 0, cap: int = 40, words: int = 2, seed: int = 42
+    n: int, *, joinable: bool = True, start: int = 0, cap: int = 40, words: int = 2, seed: int = 42, unseen: float = 0.0
 ) -> pa.Array:  # fmt: skip
     """Return `n` objects from seed `start` on, in shuffled order, as JSON text.
 
     Joinable ones have `thousandth` capped to `s mod cap` and `nested_arr` to a set of at most `words` words from the first few
-    of the list; without `joinable` only `num` is removed, as in the paper.
+    of the list; without `joinable` only `num` is removed, as in the paper. Capped objects bring nothing new after a thousand or
+    two, while in the paper every window has pairs never seen before: a share `unseen` of the objects has a `thousandth` that
+    no other `start` has.
     """
     draw = random.Random(f"nobench {seed} {start}")
     rows = list(range(start, start + n))
@@ -60,7 +62,8 @@ def nobench(
         if joinable:
             for name in ("str1", "str2", "dyn1", "dyn2", "nested_obj"):
                 del made[name]
-            made["thousandth"] = s % cap
+            fresh = unseen > 0 and draw.random() < unseen
+            made["thousandth"] = 1000 + start + draw.randrange(max(1, n // 50)) if fresh else s % cap
             made["nested_arr"] = sorted(WORDS[: s % 8 % (words + 1)])
         texts.append(json.dumps(made))
     return pa.array(texts, pa.large_string())

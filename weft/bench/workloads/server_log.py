@@ -3,6 +3,9 @@
 The paper's own log is private. This one has what its experiments rest on: several kinds of documents with different
 attributes, skewed users and files, values that hang together (a user's address and location, a message's severity), and
 in every window values never seen before. Every document has Server, of five values.
+
+`wide` documents have eight attributes instead of four or five. What is added follows from what is there (the rack from the
+server, the group from the user, the volume from the file), so wide documents join exactly where narrow ones do.
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ _PLACES = ("Berlin", "Kaiserslautern", "Skopje", "Trier", "Mainz", "Bonn", "Ulm"
 
 
 def server_log(
-    n: int, *, window: int = 0, unseen: float = 0.1, users: int = 400, files: int = 4_000, seed: int = 7
+    n: int, *, window: int = 0, unseen: float = 0.1, users: int = 400, files: int = 4_000, seed: int = 7, wide: bool = False
 ) -> pa.Array:  # fmt: skip
     """Return the documents of one window as JSON text.
 
@@ -48,8 +51,22 @@ def server_log(
             made |= {"User": f"u{u}", "File": f"/share/{f % 50}/{f}", "Access": "denied" if bad else "read"}
         else:
             made |= {"MsgId": m, "Severity": _SEVERITY[m % 4], "Module": f"m{m % 30}"}
+        if wide:
+            made |= _more(k, u, f, m, s)
         texts.append(json.dumps(made))
     return pa.array(texts, pa.large_string())
+
+
+def _more(kind: int, user: int, file: int, message: int, server: int) -> dict[str, object]:
+    """Return the attributes that follow from those of a document."""
+    made: dict[str, object] = {"Rack": server % 3 + 1}
+    if kind == 2:
+        return made | {"Source": f"service-{message % 11}", "Code": 1000 + message, "Audit": message % 2 == 0,
+                       "Queue": f"q{message % 7}"}  # fmt: skip
+    made |= {"Group": f"group-{user % 23}"}
+    return made | (
+        {"Device": f"pc-{user:05d}"} if kind == 0 else {"Volume": f"vol{file % 50}", "Size": file * 37 % 100_003}
+    )
 
 
 def log_windows(windows: int, size: int, *, unseen: float = 0.1, seed: int = 7) -> list[pa.Array]:

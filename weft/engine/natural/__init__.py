@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from weft.engine.natural.route import DocumentRouter, document_inputs, document_payload, natural_spec
+from weft.engine.natural.measures import document_measures
+from weft.engine.natural.route import DocumentRouter, document_inputs, document_payload, light, natural_spec, whole
 from weft.engine.natural.step import natural_step, result_schema
 from weft.engine.natural.trees import Forest, tree_of
 from weft.engine.natural.worker import INDEX, NaturalWorker, migrate_documents
 
 __all__ = [
-    "INDEX", "DocumentRouter", "Forest", "NaturalWorker", "document_inputs", "document_payload", "migrate_documents",
-    "natural_spec", "natural_step", "result_schema", "tree_of",
+    "INDEX", "DocumentRouter", "Forest", "NaturalWorker", "document_inputs", "document_measures", "document_payload", "light",
+    "migrate_documents", "natural_spec", "natural_step", "result_schema", "tree_of", "whole",
 ]  # fmt: skip

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from weft.documents import COLUMNS, Coded
 from weft.engine.route import HOME, PROBE, STORE, Delivery, Inputs, Router
+from weft.engine.ship import Shipment
 from weft.errors import SpecError
 from weft.routing.documents import DocumentPlan, tasks_of
 from weft.spec import Condition, JoinSpec, Window, build_spec
 from weft.types import Block, Bools, Words
 
-__all__ = ["DocumentRouter", "document_inputs", "document_payload", "natural_spec", "reported_here", "with_tasks"]
+__all__ = [
+    "DocumentRouter", "document_inputs", "document_payload", "light", "natural_spec", "reported_here", "whole", "with_tasks",
+]  # fmt: skip
 
 
 def natural_spec(window: Window, ids: tuple[pa.DataType, pa.DataType], reading: str, single: bool) -> JoinSpec:
@@ -67,11 +71,27 @@ class DocumentRouter(Router):
 def with_tasks(block: Block, plan: DocumentPlan, alive: Bools | None = None, old: int = 0) -> Block:
     """Append each document's tasks to its words, in place of the last `old` words."""
     coded = Coded.of_table(block.payload)
-    bits, _ = plan.route(coded.offsets, coded.attrs, coded.pairs)
+    bits, _ = plan.route(coded.offsets, plan.meant(coded.attrs, coded.ends, coded.text), coded.pairs)
     if alive is not None:
         bits[:, ~alive] = 0
     words = block.words[: len(block.words) - old]
     return Block(np.vstack([words, bits]), block.u, block.payload)
+
+
+def light(delivery: Delivery) -> Delivery:
+    """Return a delivery without the words of its pairs: they follow from the text, and are nearly half of what travels."""
+    block = delivery.block
+    return replace(delivery, block=replace(block, payload=block.payload.select(["id", "members"])))
+
+
+def whole(shipment: Shipment) -> Shipment:
+    """Give a light delivery its words again."""
+    if shipment.delivery is None:
+        return shipment
+    block = shipment.delivery.block
+    made = Coded.of_members(block.payload.column(1).combine_chunks()).to_table()
+    payload = pa.table([block.payload.column(0), *made.columns], names=["id", *made.column_names])
+    return replace(shipment, delivery=replace(shipment.delivery, block=replace(block, payload=payload)))
 
 
 def reported_here(task: int, one: Words, two: Words) -> Bools:

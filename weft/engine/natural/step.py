@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from weft.documents import Coded
+from weft.documents import Coded, names_of
 from weft.engine.clock import advance, expired_before, watermark
 from weft.engine.natural.route import reported_here
 from weft.engine.natural.trees import CHUNK, Forest, buckets_of, chained, run_of
@@ -24,12 +24,15 @@ from weft.index import Run
 from weft.kernels.doc_compose import compose
 from weft.routing import TaskStats
 from weft.routing.documents import DocumentPlan, note_documents
-from weft.routing.documents.schemes import joined
-from weft.spec import JoinSpec
+from weft.spec import JoinSpec, Tumbling, TumblingRows, Unbounded
 from weft.state import TaskState
 from weft.types import SIDES, Block, Bools, Rows, Side, Words
 
 __all__ = ["NaturalStep", "natural_step", "result_schema"]
+
+
+LONGEST = 256
+"""Longer names are not told to the control step, so their attributes are never expanded."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +61,19 @@ def natural_step(
     arrived = {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
     for side in SIDES:
         blocks[side], late[side] = _kept(spec, side, blocks[side], arrivals.roles[side], watermark(spec, state.clock))
-    bound = {side: expired_before(spec, side, state.clock) for side in SIDES}
+    clock = advance(state.clock, arrivals.headers)
+    bound = {side: expired_before(spec, side, clock) for side in SIDES}  # what the next batch cannot reach is not saved
     old = {side: tuple(run for run in state.runs[side] if len(run)) for side in SIDES}
     fresh = {side: run_of(spec, side, blocks[side]) for side in SIDES if len(blocks[side])}
     runs = {side: chained(spec, side, old[side], fresh.get(side), bound[side]) for side in SIDES}
-    after = replace(state, runs=runs, before=bound, clock=advance(state.clock, arrivals.headers))
-    whole = [(c.offsets, c.attrs, c.pairs) for c in (Coded.of_table(blocks[side].payload) for side in SIDES)]
+    after = replace(state, runs=runs, before=bound, clock=clock)
+    coded = Coded.concat([Coded.of_table(blocks[side].payload) for side in SIDES if len(blocks[side])])
     bits = np.concatenate([blocks[side].words[-plan.width :] for side in SIDES], axis=1)
     u = np.concatenate([blocks[side].u for side in SIDES])
-    notes = note_documents(plan, task, joined(whole), bits, u, before)
+    notes = note_documents(plan, task, (coded.offsets, coded.attrs, coded.pairs), bits, u, before)
+    if "sample" in notes:
+        told = names_of(coded, np.unique(np.array(notes["sample"][1], np.int64)))
+        notes["names"] = [[word, name] for word, name in told.items() if len(name) <= LONGEST]
     stats = TaskStats(arrived, after.rows, late, dict.fromkeys(SIDES, ()), notes)
 
     def pairs() -> Iterator[pa.Table]:
@@ -111,29 +118,49 @@ class _Finder:
         if not len(block):
             return
         tree, probes = self.forest.tree(self.spec, other, run), Coded.of_table(block.payload)
+        once = self._meet_once(block.words) or self._meet_once(run.words)
         for which, stored in tree.candidates(probes, buckets_of(self.spec, side, block.words)):
-            keep = self._near(block.words[:, which], run.words[:, stored], stored_is_left)
-            new, held = (probes, block.payload, which[keep]), (tree.coded, run.payload, stored[keep])
+            keep = self._near(block.words, which, run.words, stored, stored_is_left, once)
+            new, held = (probes, block.payload, _of(which, keep)), (tree.coded, run.payload, _of(stored, keep))
             yield from _result(held, new) if stored_is_left else _result(new, held)
 
     def within(self, run: Run) -> Iterator[pa.Table]:
         """Yield the pairs among the new documents of a single stream."""
         tree = self.forest.tree(self.spec, "left", run)
-        number = _arrival(self.spec, run.words)
+        number, once = _arrival(self.spec, run.words), self._meet_once(run.words)
         for one, two in tree.among():
-            first = np.where(number[one] < number[two], one, two)
-            second = np.where(number[one] < number[two], two, one)
-            keep = self._near(run.words[:, second], run.words[:, first], True)
-            sides = ((tree.coded, run.payload, rows[keep]) for rows in (first, second))
-            yield from _result(*sides)
+            swapped = number[one] > number[two]
+            first, second = np.where(swapped, two, one), np.where(swapped, one, two)
+            keep = self._near(run.words, second, run.words, first, True, once)
+            yield from _result(*((tree.coded, run.payload, _of(rows, keep)) for rows in (first, second)))
 
-    def _near(self, new: Words, held: Words, stored_is_left: bool) -> Bools:
-        """Tell which candidates this task reports and the window allows."""
-        left, right = (held, new) if stored_is_left else (new, held)
-        near = terms_hold(self.spec.terms, left, right)
-        if self.spec.self_join:  # one stream has no left and right: either reading will do
-            near |= terms_hold(self.spec.terms, right, left)
-        return near & reported_here(self.task, new[-self.plan.width :], held[-self.plan.width :])
+    def _meet_once(self, words: Words) -> bool:
+        """Tell whether each of these documents, all of them here, is nowhere else: then this task reports all their pairs."""
+        bits = words[-self.plan.width :]
+        return bool(((bits & (bits - 1)) == 0).all() and ((bits != 0).sum(axis=0) <= 1).all())
+
+    def _near(
+        self, new: Words, which: Rows, held: Words, stored: Rows, stored_is_left: bool, once: bool
+    ) -> Bools | None:  # fmt: skip
+        """Tell which candidates this task reports and the window allows; None: all of them."""
+        near: Bools | None = None
+        if not isinstance(
+            self.spec.window, Unbounded | Tumbling | TumblingRows
+        ):  # the tree keeps tumbling windows apart
+            pair = new[:, which], held[:, stored]
+            left, right = pair[::-1] if stored_is_left else pair
+            near = terms_hold(self.spec.terms, left, right)
+            if self.spec.self_join:  # one stream has no left and right: either reading will do
+                near |= terms_hold(self.spec.terms, right, left)
+        if not once:
+            width = self.plan.width
+            here = reported_here(self.task, new[-width:][:, which], held[-width:][:, stored])
+            near = here if near is None else near & here
+        return near
+
+
+def _of(rows: Rows, keep: Bools | None) -> Rows:
+    return rows if keep is None else rows[keep]
 
 
 def _arrival(spec: JoinSpec, words: Words) -> Words:
@@ -150,7 +177,7 @@ def _result(left: Documents, right: Documents) -> Iterator[pa.Table]:
     (x, x_table, xs), (y, y_table, ys) = left, right
     for start in range(0, len(xs), CHUNK):
         one, two = xs[start : start + CHUNK], ys[start : start + CHUNK]
-        made = compose(x.offsets, x.attrs, x.ends, x.text, y.offsets, y.attrs, y.ends, y.text, one, two)
+        made = compose(x.offsets, x.attrs, x.ends, x.spaced, y.offsets, y.attrs, y.ends, y.spaced, one, two)
         if not len(made.kept):
             continue
         names = _strings(made.name_ends, made.names)

@@ -8,13 +8,14 @@ run and is not saved. The number of a tumbling window is the first attribute of 
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from weft.documents import Coded
+from weft.documents import Coded, Names, Spoken
 from weft.index import Run
 from weft.kernels.doc_rank import Order, Ranked, ranked, taken, translated
 from weft.kernels.fptree import FPTree, build_tree, count_partners, find_partners
@@ -31,19 +32,32 @@ _WINDOW = -0x57454654  # the word of the attribute that numbers windows; any nam
 
 @dataclass(frozen=True)
 class Tree:
-    """A run's documents, their order, and the tree of them."""
+    """A run's documents, their order, and the tree of them.
+
+    `spoken` is there only if words of these documents do not say what they mean: then the tree is one of its numbers.
+    """
 
     coded: Coded
+    buckets: Words | None
     rows: Ranked
     order: Order
     tree: FPTree
+    names: Names
+    spoken: Spoken | None = None
 
     def candidates(self, probes: Coded, buckets: Words | None) -> Iterator[tuple[Rows, Rows]]:
         """Yield (probe, document) of all that join by their words, chunk by chunk."""
-        asked = translated(*_windowed(probes, buckets), self.order)
+        asked = translated(*_windowed(probes, buckets, self.spoken), self.order)
+        if self.spoken is None and not (self.names.agree(probes) and self._one_attribute(asked)):
+            yield from tree_of(self.coded, self.buckets, Spoken()).candidates(probes, buckets)
+            return
         counts = count_partners(self.tree, asked)
         for low, high, total in _chunks(counts):
             yield find_partners(self.tree, asked, low, high, total)
+
+    def _one_attribute(self, asked: Ranked) -> bool:
+        """Tell whether each pair belongs to the attribute that it has in the tree."""
+        return _consistent(asked, _attribute_of(self.rows, len(self.order.pairs)))
 
     def among(self) -> Iterator[tuple[Rows, Rows]]:
         """Yield the pairs of documents that join by their words, each once."""
@@ -75,21 +89,36 @@ def buckets_of(spec: JoinSpec, side: Side, words: Words) -> Words | None:
     return words[part.seq] if isinstance(spec.window, TumblingRows) and part.seq is not None else None
 
 
-def _windowed(coded: Coded, buckets: Words | None) -> tuple[Words, Words, Words]:
+def _windowed(coded: Coded, buckets: Words | None, spoken: Spoken | None) -> tuple[Words, Words, Words]:
     """Give every document that has pairs the number of its window as one pair more."""
+    attrs, pairs = (coded.attrs, coded.pairs) if spoken is None else spoken.words(coded)
     if buckets is None:
-        return coded.offsets, coded.attrs, coded.pairs
+        return coded.offsets, attrs, pairs
     some = coded.sizes > 0
     at = coded.offsets[:-1][some]
     offsets = coded.offsets + np.concatenate([[0], np.cumsum(some)])
-    return offsets, np.insert(coded.attrs, at, _WINDOW), np.insert(coded.pairs, at, buckets[some])
+    numbers = buckets[some] if spoken is None else spoken.windows(buckets[some])
+    return offsets, np.insert(attrs, at, _WINDOW), np.insert(pairs, at, numbers)
+
+
+def _attribute_of(rows: Ranked, pairs: int) -> NDArray[np.int32]:
+    attribute = np.full(pairs, -1, np.int32)
+    attribute[rows.pair] = rows.rank
+    return attribute
+
+
+def _consistent(rows: Ranked, attribute: NDArray[np.int32]) -> bool:
+    known = rows.pair >= 0
+    return bool((attribute[rows.pair[known]] == rows.rank[known]).all())
 
 
 class Forest:
     """Trees of runs, made when asked for and forgotten with their runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float] = lambda: 0.0) -> None:
         self._made: dict[int, tuple[weakref.ref[Run], Tree]] = {}
+        self.now, self.seconds = now, 0.0
+        """The runtime's clock, and how long building took so far: for the metrics only."""
 
     def tree(self, spec: JoinSpec, side: Side, run: Run) -> Tree:
         """Return the tree of a run."""
@@ -97,15 +126,24 @@ class Forest:
         if found is not None and found[0]() is run:
             return found[1]
         self._made = {key: entry for key, entry in self._made.items() if entry[0]() is not None}
+        started = self.now()
         made = tree_of(Coded.of_table(run.payload), buckets_of(spec, side, run.words))
+        self.seconds += self.now() - started
         self._made[id(run)] = (weakref.ref(run), made)
         return made
 
 
-def tree_of(coded: Coded, buckets: Words | None = None) -> Tree:
-    """Build the tree of some documents."""
-    rows, order = ranked(*_windowed(coded, buckets), None if buckets is None else _WINDOW)
-    return Tree(coded, rows, order, build_tree(rows, len(order.attrs), 0 if buckets is None else 1))
+def tree_of(coded: Coded, buckets: Words | None = None, spoken: Spoken | None = None) -> Tree:
+    """Build the tree of some documents; of what they say instead of their words, if two names or pairs have the same one."""
+    words = _windowed(coded, buckets, spoken)
+    rows, order = ranked(*words, None if buckets is None else _WINDOW)
+    names = Names.of(coded)
+    if spoken is None:
+        clear = names.whole and (buckets is None or not (coded.attrs == _WINDOW).any())
+        if not (clear and _consistent(rows, _attribute_of(rows, len(order.pairs)))):
+            return tree_of(coded, buckets, Spoken())
+    tree = build_tree(rows, len(order.attrs), 0 if buckets is None else 1)
+    return Tree(coded, buckets, rows, order, tree, names, spoken)
 
 
 def run_of(spec: JoinSpec, side: Side, block: Block) -> Run:

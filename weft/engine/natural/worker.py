@@ -32,7 +32,7 @@ class NaturalWorker(Worker):
         now: Callable[[], float] = lambda: 0.0, forest: Forest | None = None,
     ) -> None:  # fmt: skip
         super().__init__(job, store, task, batch, plan, now)
-        self.forest = forest or Forest()
+        self.forest = forest or Forest(now)
 
     def join(self, shipments: Iterable[Shipment]) -> Iterator[pa.Table]:
         """Yield the result of the batch; the state after it is saved before the first row."""
@@ -47,19 +47,22 @@ class NaturalWorker(Worker):
             self.store.save(self.task, self.batch, done.state, done.stats.to_json(), previous)
             if self.task == 0:
                 self._control(self.store, plan)
-        saved = self.now()
+        saved, before_trees = self.now(), self.forest.seconds
         count = 0
         for table in done.pairs():
             count += table.num_rows
             yield table
         if self.store is not None:
-            self.store.write_metrics(
-                self.task, self.batch, self._metrics(done, arrivals, count, saved - started, self.now() - saved)
-            )
+            seconds = {
+                "state": saved - started,
+                "build": self.forest.seconds - before_trees,
+                "pairs": self.now() - saved,
+            }
+            self.store.write_metrics(self.task, self.batch, self._metrics(self.store, done, arrivals, count, seconds))
 
     def _metrics(
-        self, done: NaturalStep, arrivals: Arrivals, pairs: int, state: float, joined: float
-    ) -> dict[str, object]:
+        self, store: StateStore, done: NaturalStep, arrivals: Arrivals, pairs: int, seconds: dict[str, float]
+    ) -> dict[str, object]:  # fmt: skip
         """Return what the batch did; of the notes only the counts (004-34). Task 0 tells how many lines were refused."""
         sides: tuple[Side, ...] = ("left",) if self.job.spec.self_join else SIDES  # one stream has two headers
         refused = sum(header.refused for side in sides for header in arrivals.headers[side]) if self.task == 0 else 0
@@ -67,8 +70,9 @@ class NaturalWorker(Worker):
         notes = {name: value for name, value in stats.pop("notes").items() if isinstance(value, int)}
         return {
             "pairs": pairs,
-            "seconds": {"state": state, "pairs": joined},
+            "seconds": seconds,
             "migrated": self.migrated,
+            "reason": store.reason(self.batch) if self.migrated else "",
             "gained": self.moved.gained,
             "refused": refused,
             **stats,

@@ -10,6 +10,7 @@ from weft.routing.documents.sample import Sample, expansion_for
 from weft.routing.documents.schemes import (
     DOCUMENT_SCHEMES,
     Association,
+    Auto,
     Disjoint,
     DocumentScheme,
     Everywhere,
@@ -19,7 +20,7 @@ from weft.routing.documents.schemes import (
 )
 
 __all__ = [
-    "DOCUMENT_SCHEMES", "Association", "Disjoint", "DocumentPlan", "DocumentScheme", "Everywhere", "Quality",
+    "DOCUMENT_SCHEMES", "Association", "Auto", "Disjoint", "DocumentPlan", "DocumentScheme", "Everywhere", "Quality",
     "Sample", "SetCover", "association_groups", "disjoint_groups", "document_scheme", "equivalence_groups",
     "expansion_for", "filled", "gini", "merged_groups", "note_documents", "noted_of", "quality_of", "set_cover",
     "tasks_of", "worse",

@@ -6,7 +6,7 @@ Each document is noted by exactly one of its tasks, drawn by the document's `u`,
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,8 @@ class Noted:
     sample: Documents
     strange: Documents
     unseen: dict[int, int]
+    names: dict[int, str] = field(default_factory=dict)
+    """The quoted names of the sample's attributes."""
 
 
 def noting(plan: DocumentPlan, task: int, bits: Words, u: U32) -> Bools:
@@ -55,19 +57,11 @@ def note_documents(
         return {"documents": count, "sent": count, "load": count}
     mine = noting(plan, task, bits, u)
     offsets, attrs, pairs = _taken(documents, np.flatnonzero(mine))
-    made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(plan.expansion, np.int64), plan.alone)
-    del lacking
-    owned = np.isin(words, np.array(plan.pairs, np.int64))
-    known = set(plan.pairs)
-    counts = {int(pair): count for pair, count in before.get("unseen", ()) if pair not in known}
-    if plan.pairs:  # before the first partitions everything is unseen
-        fresh, times = np.unique(words[~owned], return_counts=True)
-        for pair, count in zip(fresh.tolist(), times.tolist(), strict=True):
-            counts[pair] = counts.get(pair, 0) + count
-    kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_UNSEEN]
-    rows = np.repeat(np.arange(len(made) - 1), np.diff(made))
-    often = np.isin(words, np.array([pair for pair, _ in kept], np.int64)) & ~owned
-    strangers = np.unique(rows[often])
+    kept, strangers = list[tuple[int, int]](), np.zeros(0, np.int64)
+    if (
+        plan.pairs and not plan.spread
+    ):  # before the first partitions everything is unseen; owners by hash need no update
+        kept, strangers = _unowned(plan, (offsets, attrs, pairs), before)
     return {
         "documents": int(mine.sum()),
         "sent": int(tasks_of(bits, plan.tasks)[:, mine].sum()),
@@ -78,12 +72,29 @@ def note_documents(
     }
 
 
+def _unowned(
+    plan: DocumentPlan, documents: Documents, before: Mapping[str, Any]
+) -> tuple[list[tuple[int, int]], np.ndarray[Any, Any]]:  # fmt: skip
+    """Return the most frequent pairs that nobody owns, with how often they came so far, and the documents that have them."""
+    made, words, _ = routing_pairs(*documents, np.array(plan.expansion, np.int64), plan.alone)
+    owned, known = np.isin(words, np.array(plan.pairs, np.int64)), set(plan.pairs)
+    counts = {int(pair): count for pair, count in before.get("unseen", ()) if pair not in known}
+    fresh, times = np.unique(words[~owned], return_counts=True)
+    for pair, count in zip(fresh.tolist(), times.tolist(), strict=True):
+        counts[pair] = counts.get(pair, 0) + count
+    kept = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_UNSEEN]
+    rows = np.repeat(np.arange(len(made) - 1), np.diff(made))
+    often = np.isin(words, np.array([pair for pair, _ in kept], np.int64)) & ~owned
+    return kept, np.unique(rows[often])
+
+
 def noted_of(notes: Mapping[str, Any]) -> Noted:
     """Read notes back; a task that noted nothing counts for nothing."""
     nothing: list[list[int]] = [[], [], []]
     return Noted(
         notes.get("documents", 0), notes.get("sent", 0), notes.get("load", 0), _read(notes.get("sample", nothing)),
         _read(notes.get("strange", nothing)), {int(pair): int(count) for pair, count in notes.get("unseen", ())},
+        {int(word): str(name) for word, name in notes.get("names", ())},
     )  # fmt: skip
 
 

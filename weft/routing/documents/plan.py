@@ -8,12 +8,14 @@ replicates less. Where they meet on several tasks, the least of the common ones 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from weft.kernels.doc_names import named_otherwise
 from weft.kernels.doc_route import routed, routing_pairs
 from weft.routing.plan import Plan
 from weft.types import Words
@@ -46,6 +48,8 @@ class DocumentPlan(Plan):
     """A pair that nobody owns belongs to the task that its hash names, instead of to all."""
     alone: bool = False
     """A document that has all expanded attributes is routed by their concatenation alone."""
+    names: tuple[str, ...] = ()
+    """The names of the expanded attributes, quoted: another name with the same word is not meant."""
 
     @classmethod
     def over(
@@ -79,6 +83,15 @@ class DocumentPlan(Plan):
         made, words, lacking = routing_pairs(offsets, attrs, pairs, np.array(self.expansion, np.int64), self.alone)
         return routed(made, words, lacking, *self._arrays, self.tasks, self.spread)
 
+    def meant(self, attrs: Words, ends: Words, text: NDArray[np.uint8]) -> Words:
+        """Return the attribute words of documents without the expanded ones whose name is another."""
+        if not self.expansion:
+            return attrs
+        names = [name.encode() for name in self.names] or [b""] * len(self.expansion)  # unnamed: by the word alone
+        name_ends = np.concatenate([[0], np.cumsum([len(name) for name in names])]).astype(np.int64)
+        words, spelled = np.array(self.expansion, np.int64), np.frombuffer(b"".join(names), np.uint8)
+        return named_otherwise(attrs, ends, text, words, name_ends, spelled)
+
     def adapt(self, tasks: int) -> Plan:
         """Return the plan for another number of tasks: fewer take over each other's pairs, more start anew."""
         if tasks > self.tasks:
@@ -87,7 +100,7 @@ class DocumentPlan(Plan):
             pair: sum({1 << task % tasks for task in range(self.tasks) if mask >> task & 1})
             for pair, mask in zip(self.pairs, self.masks, strict=True)
         }
-        return DocumentPlan.over(tasks, table, self.expansion, self.spread, self.alone)
+        return replace(DocumentPlan.over(tasks, table, self.expansion, self.spread, self.alone), names=self.names)
 
     def copies(self) -> tuple[float, float]:
         return (self.replication or self.tasks,) * 2

@@ -8,7 +8,7 @@ averages and shares, and compared with what the merger published for its own sam
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
@@ -24,7 +24,16 @@ from weft.routing.plan import Plan
 from weft.routing.scheme import Scheme, TaskStats
 from weft.spec import JoinSpec
 
-__all__ = ["DOCUMENT_SCHEMES", "Association", "Disjoint", "DocumentScheme", "Everywhere", "SetCover", "document_scheme"]
+__all__ = [
+    "DOCUMENT_SCHEMES",
+    "Association",
+    "Auto",
+    "Disjoint",
+    "DocumentScheme",
+    "Everywhere",
+    "SetCover",
+    "document_scheme",
+]
 
 
 @dataclass(frozen=True)
@@ -78,32 +87,41 @@ class DocumentScheme(Scheme):
         samples = [note.sample for note in noted if len(note.sample[0]) > 1]
         if not documents or not samples or plan.tasks == 1:
             return plan, ""
+        names = {word: name for note in noted for word, name in note.names.items()}
         if not plan.pairs:
             count = sum(len(sample[0]) - 1 for sample in samples)
             if count < self.enough:
                 return plan, ""
-            return self._published(samples, plan)[0], f"first partitions, from {count} documents"
+            return self._published(samples, plan, names)[0], f"first partitions, from {count} documents"
         now = Quality(sum(note.sent for note in noted) / documents, max(note.arrived for note in noted) / documents)
         if worse(now, plan, self.theta):
-            fresh, held = self._published(samples, plan)
+            fresh, held = self._published(samples, plan, names)
             if _better(Quality(fresh.replication, fresh.load), held):
                 return fresh, f"replication {now.replication:.2f}, largest load {now.load:.0%}: new partitions"
             plan = replace(plan, replication=now.replication, load=now.load)  # no better ones: this is what there is
         return self.update(plan, noted)
 
-    def _published(self, samples: Sequence[Documents], plan: DocumentPlan) -> tuple[DocumentPlan, Quality]:
+    def _published(
+        self, samples: Sequence[Documents], plan: DocumentPlan, names: Mapping[int, str]
+    ) -> tuple[DocumentPlan, Quality]:  # fmt: skip
         """Return new partitions with the quality to expect, and that of the present ones on the same documents.
 
         Partitions look too good on the documents they were made from, most of all where values are new all the time. So the
         quality is that of partitions made from one half of the documents, on the other half.
         """
-        fresh = self.create(samples, plan.tasks)
+        fresh = self._named(self.create(samples, plan.tasks), samples, names)
         seen, others = ([half_of(sample, half) for sample in samples] for half in (0, 1))
         rest = joined(others)
         if len(rest[0]) < 2:
             return fresh, plan.quality(*joined(samples))
         expected = self.create(seen, plan.tasks).quality(*rest)
         return replace(fresh, replication=expected.replication, load=expected.load), plan.quality(*rest)
+
+    def _named(self, plan: DocumentPlan, samples: Sequence[Documents], names: Mapping[int, str]) -> DocumentPlan:
+        """Give a plan the names of its expanded attributes; without them it does without the expansion."""
+        if not all(word in names for word in plan.expansion):
+            return replace(self, expand=False).create(samples, plan.tasks)
+        return replace(plan, names=tuple(names[word] for word in plan.expansion))
 
     def update(self, plan: DocumentPlan, noted: Sequence[Noted]) -> tuple[DocumentPlan, str]:
         """Add documents whose unseen pairs have come `delta` times to the partition with most common pairs, then least load."""
@@ -133,7 +151,8 @@ class DocumentScheme(Scheme):
         if not added:
             return plan, ""
         made = DocumentPlan.over(plan.tasks, table, plan.expansion, plan.spread, plan.alone)
-        return replace(made, replication=plan.replication, load=plan.load), f"{added} pairs came {self.delta} times"
+        made = replace(made, replication=plan.replication, load=plan.load, names=plan.names)
+        return made, f"{added} pairs came {self.delta} times"
 
 
 def _better(fresh: Quality, held: Quality) -> bool:
@@ -175,6 +194,29 @@ class Association(DocumentScheme):
 
     def table(self, samples: Sequence[Sample], tasks: int) -> dict[int, int]:
         return filled(merged_groups([association_groups(sample, self.absorb) for sample in samples]), samples, tasks)
+
+
+@dataclass(frozen=True)
+class Auto(Association):
+    """What "auto" means: association groups with owners for unseen pairs, `alone` or not, whichever loads the fullest task less.
+
+    Both are made from one half of the documents and judged on the other: partitions look too good on their own documents.
+    """
+
+    name: ClassVar[str] = "auto"
+
+    unseen: Literal["everywhere", "owner"] = "owner"
+
+    def create(self, samples: Sequence[Documents], tasks: int) -> DocumentPlan:
+        seen, others = ([half_of(sample, half) for sample in samples] for half in (0, 1))
+        rest = joined(others)
+
+        def expected(alone: bool) -> tuple[float, float, bool]:
+            quality = Association.create(replace(self, alone=alone), seen, tasks).quality(*rest)
+            return quality.load, quality.replication, alone
+
+        alone = min(expected(choice) for choice in (False, True))[2] if len(rest[0]) > 1 else self.alone
+        return Association.create(replace(self, alone=alone), samples, tasks)
 
 
 @dataclass(frozen=True)
@@ -221,12 +263,13 @@ DOCUMENT_SCHEMES: dict[str, type[DocumentScheme]] = {
 def document_scheme(scheme: str | DocumentScheme) -> DocumentScheme:
     """Return a scheme by name, or the configured one as it is.
 
-    "auto" is association with owners for unseen pairs: never more copies than the paper's "association", mostly fewer.
+    "auto" is association with owners for unseen pairs, routed by expanded attributes alone where that is better: never more
+    copies than the paper's "association", mostly fewer.
     """
     if isinstance(scheme, DocumentScheme):
         return scheme
     if scheme == "auto":
-        return Association(unseen="owner")
+        return Auto()
     if scheme not in DOCUMENT_SCHEMES:
         raise UnknownName.among("scheme", scheme, [*DOCUMENT_SCHEMES, "auto"])
     return DOCUMENT_SCHEMES[scheme]()

@@ -53,7 +53,7 @@ def _windows(data: str, minutes: int, scale: float) -> tuple[Coded, ...]:
     elif data == "ideal":
         arrays = ideal_windows(_WINDOWS, size, added=max(1, size // 100))
     else:
-        arrays = [nobench(size, start=window * size) for window in range(_WINDOWS)]
+        arrays = [nobench(size, start=window * size, unseen=0.1) for window in range(_WINDOWS)]
     reader = Reader(arrays="sets")
     return tuple(reader.read(array).coded for array in arrays)
 
