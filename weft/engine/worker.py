@@ -90,19 +90,27 @@ class Worker:
         arrivals = collect_arrivals(self.job, shipments, state.clock)
         done = step(self.job.spec, self.job.index, state, arrivals, task=self.task)
         stats = done.stats
+        watched = steered = 0.0
         if self.store is not None:
             before = {} if previous is None else TaskStats.of_json(previous.stats).notes
+            watching = self.now()
             stats = replace(stats, notes=self.job.scheme.watch(self.job.spec, done.view, before))
+            watched = self.now() - watching
             self.store.save(self.task, self.batch, done.state, stats.to_json(), previous)
+            steering = self.now()
             if self.task == 0:
                 self._control(self.store, plan)
+            steered = self.now() - steering
         saved = self.now()
         count = 0
         for pairs in done.pairs():
             count += len(pairs)
             yield pairs
         if self.store is not None:
-            seconds = {"load": loaded - started, "state": saved - started, "pairs": self.now() - saved}
+            seconds = {
+                "load": loaded - started, "state": saved - started, "pairs": self.now() - saved,
+                "watch": watched, "control": steered,
+            }  # fmt: skip
             reason = self.store.reason(self.batch) if self.migrated else ""
             moved = {"migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost}
             metrics = {"pairs": count, "seconds": seconds, **moved, **done.stats.to_json()}
