@@ -31,7 +31,7 @@ from weft.bench.workloads import zipf_keys, zipf_shares
 from weft.routing import FastJoin, FastJoinPlan, Hash, Plan, Scheme, TaskStats
 from weft.spec import JoinSpec, Window, unbounded, within
 
-__all__ = ["PARTS", "Shift", "run"]
+__all__ = ["PARTS", "TASKS", "Shift", "run"]
 
 CORES, TASKS, ZIPF = 2, 8, 1.5
 PARTS = ("both", "one", "migration")
@@ -70,7 +70,7 @@ class Shift(FastJoin):
 
 
 def run(
-    parts: Sequence[str] = PARTS, rows: int = 400_000, batches: int = 6, say: Callable[[str], None] = lambda _: None
+    parts: Sequence[str] = PARTS, rows: int = 200_000, batches: int = 4, say: Callable[[str], None] = lambda _: None
 ) -> list[dict[str, Any]]:
     """Measure the asked parts in one session; every entry has its seconds, its ratio and the ratio aimed at."""
     from weft.spark.run import quiet_session

@@ -79,7 +79,7 @@ class Worker:
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
         self.job, self.store, self.task, self.batch, self.plan, self.now = job, store, task, batch, plan, now
-        self.migrated, self.moved = "", Moved()
+        self.migrated, self.moved, self.pinned = "", Moved(), ""
 
     def run(self, shipments: Iterable[Shipment]) -> Iterator[Pairs]:
         """Yield the pairs of the batch; the state after it is saved before the first one."""
@@ -113,6 +113,7 @@ class Worker:
             }  # fmt: skip
             reason = self.store.reason(self.batch) if self.migrated else ""
             moved = {"migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost}
+            moved["moving"] = self.pinned  # why the next batch migrates, "" if it does not; task 0 knows
             metrics = {"pairs": count, "seconds": seconds, **moved, **done.stats.to_json()}
             self.store.write_metrics(self.task, self.batch, metrics)
 
@@ -157,4 +158,5 @@ class Worker:
             store.write_plan(0, plan, "first plan")
         after, reason = next_plan(self.job.spec, self.job.scheme, plan, stats)
         store.write_plan(self.batch + 1, after, reason)
+        self.pinned = reason if after != plan else ""
         store.collect_orphans(self.batch, plan.tasks)
