@@ -56,7 +56,8 @@ def test_volume_duration_count_flag_and_reason_of_each_migration(tmp_path):
     assert [batch for batch, _ in view.migrations] == done
     before = inspect_query(str(folder), done[0] - 1)
     assert before.moving == decided[done[0]]
-    shown = CliRunner().invoke(app, ["state", "show", str(folder), "--batch", str(done[0] - 1)]).output
+    wide = {"COLUMNS": "400", "TERM": "dumb"}
+    shown = CliRunner().invoke(app, ["state", "show", str(folder), "--batch", str(done[0] - 1)], env=wide).output
     assert f"{len(done)} in the batches kept" in shown and "rows moved in" in shown and "migrating" in shown
     asked = CliRunner().invoke(app, ["state", "show", str(folder), "--json"]).output
     assert [event["batch"] for event in json.loads(asked)["migrations"]] == done

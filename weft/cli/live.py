@@ -118,7 +118,11 @@ def _line(report: BatchReport, one: bool) -> Text:
     batch, *cells = _cells(report, one)
     names = [*(["in"] if one else ["left", "right"]), "pairs", "rows/s", "state", "late", "imbalance", "s"]
     parts = [f"batch {batch:>4}", *(f"{name} {cell}" for name, cell in zip(names, cells, strict=True))]
-    return Text("  ".join([*parts, *([str(report.migration)] if report.migration else []), *(["migrating"] if report.moving else [])]))
+    return Text(
+        "  ".join(
+            [*parts, *([str(report.migration)] if report.migration else []), *(["migrating"] if report.moving else [])]
+        )
+    )
 
 
 def summary_table(summary: Summary, *, one_stream: bool = False) -> Table:
