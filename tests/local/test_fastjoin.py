@@ -66,7 +66,7 @@ def longest_run(over: Sequence[bool]) -> int:
 def test_on_a_stationary_stream_migrations_are_few_and_fall_to_zero(scheme: Scheme | None):
     """Zipf(1.0): in the first quarter keys find their places, in the second hardly any moves, in the last half none."""
     left, right = stationary(1.0, 48, seed=3, rows=ROWS if scheme else 2500)
-    window = weft.last(2 * ROWS)
+    window = weft.last(4 * ROWS if scheme else 2 * ROWS)
     done = measure(left, right, scheme or auto_of(left, right, window), 8, window=window)
     changes = [number for number, batch in enumerate(done.batches) if batch.migrated]
     quarters = [sum(number // 12 == quarter for number in changes) for quarter in range(4)]
