@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +24,7 @@ def skewed_state(path: Path, batches: int = 8) -> tuple[Path, Join]:
     """Join Zipf keys with a state folder, eight tasks, until keys have moved."""
     rng = np.random.default_rng(1)
     schema = pa.schema({"id": pa.int64(), "key": pa.int64()})
-    make = {"on": "l.key = r.key", "scheme": FastJoin(split_hot=True), "tasks": 8}
+    make: dict[str, Any] = {"on": "l.key = r.key", "scheme": FastJoin(split_hot=True), "tasks": 8}
     fingerprint = Join(schema, schema, **make).spec.fingerprint()
     join = Join(schema, schema, state=StateStore(open_folder(str(path)), "q", fingerprint), **make)
     for _ in range(batches):

@@ -114,6 +114,7 @@ def _skew(
             drawn = names[zipf_keys(np.random.default_rng(number + 1), total, _KEYS, z)]
             _write(folder / name / side, drawn, _WARM + batches)
     found: dict[str, tuple[float, float, float, float]] = {}
+    runs: tuple[tuple[str, str, str | Scheme], ...]
     runs = (("even", "even", "auto"), ("auto", "skewed", "auto"), ("hash", "skewed", Hash()), ("again", "even", "auto"))
     for name, keys, scheme in runs:
         say(f"{which}: {name}")

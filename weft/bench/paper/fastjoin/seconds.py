@@ -33,7 +33,9 @@ def _leads(rows: Sequence[Sequence[Any]]) -> int:
 
 def figure_5_seconds(scale: float) -> Figure:
     """Throughput by the clock against the number of instances."""
-    rows = tuple((n, *(_speed(rides(scheme, n, scale)) for scheme in SYSTEMS.values())) for n in INSTANCES)
+    rows: tuple[tuple[Any, ...], ...] = tuple(
+        (n, *(_speed(rides(scheme, n, scale)) for scheme in SYSTEMS.values())) for n in INSTANCES
+    )
     few, many = rows[0][1] / rows[0][3] - 1, rows[-1][1] / rows[-1][3] - 1
     return Figure(
         "5s", "Throughput and instances", "FastJoin leads, most with 16 instances; with more the gap closes.",
@@ -48,7 +50,7 @@ def figure_9_seconds(scale: float) -> Figure:
     systems = [(t, replace(PUBLISHED, threshold=t)) for t in THRESHOLDS]
     runs = [(t, rides(scheme, TASKS, scale)) for t, scheme in systems]
     beside = [_speed(rides(scheme, TASKS, scale)) for scheme in list(SYSTEMS.values())[1:]]
-    rows = tuple((t, _speed(run), *beside, run.measured.migrations) for t, run in runs)
+    rows: tuple[tuple[Any, ...], ...] = tuple((t, _speed(run), *beside, run.measured.migrations) for t, run in runs)
     best = max(rows, key=lambda row: row[1])
     return Figure(
         "9s", "Throughput and threshold", "A threshold near 1 or a large one helps slightly less.",
@@ -61,7 +63,7 @@ def figure_9_seconds(scale: float) -> Figure:
 def figure_12_seconds(scale: float) -> Figure:
     """Throughput by the clock against skew."""
     systems = {**SYSTEMS, "FastJoin, split keys": replace(PUBLISHED, split_hot=True)}
-    rows = tuple(
+    rows: tuple[tuple[Any, ...], ...] = tuple(
         (f"G{x}{y}", *(_speed(zipf(scheme, ZIPF_TASKS, scale, x, y)) for scheme in systems.values())) for x, y in GROUPS
     )
     worst = min(rows, key=lambda row: row[1] / max(row[2], row[3]))
