@@ -116,8 +116,8 @@ def test_split_keys_balance_zipf_two_on_both_sides(scheme: FastJoin):
 
 def test_auto_balances_zipf_two_on_both_sides():
     """`scheme="auto"` itself, eight tasks: no task above 1.5 times the mean behind the warm-up; above 4 under a hash."""
-    left, right = stationary(2.0, 14, seed=5, rows=2500)
-    window = weft.last(300)
+    left, right = stationary(2.0, 11, seed=5, rows=2100)
+    window = weft.last(2 * ROWS)
     hashed = measure(left, right, Hash(), 8, window=window).after(8)
     done = measure(left, right, auto_of(left, right, window), 8, window=window).after(8)
     assert done.pairs == hashed.pairs

@@ -35,8 +35,6 @@ class Limits:
     """Work of the busiest task over that of the idlest from which keys move or are split."""
     skew_arrivals: float = 1000.0
     """Rows per task and batch from which skew is worth a migration."""
-    skew_noise: float = 3.0
-    """Standard deviations beyond that work: the greatest of eight tasks is two above the mean in most batches anyway."""
 
 
 @dataclass(frozen=True)
@@ -77,10 +75,7 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
         # The number of a tumbling window alone is no key: all that arrives now would go to one task.
         if tasks < limits.skew_tasks:
             return Hash(), "equal keys meet on one task, every row is kept once"
-        even = FastJoin(
-            threshold=limits.skew, load="work", biclique=False, split_hot=True, enough=limits.skew_arrivals,
-            noise=limits.skew_noise,
-        )  # fmt: skip
+        even = FastJoin(threshold=limits.skew, load="work", biclique=False, split_hot=True, enough=limits.skew_arrivals)
         return even, "starts as a hash of the key; keys move, or are split, only where measured skew calls for it"
     if tasks < limits.range_tasks:
         return Matrix(), "one task needs no routing"

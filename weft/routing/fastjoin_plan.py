@@ -194,7 +194,7 @@ class FastJoinPlan(Plan):
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Self:
         """Make the plan from its JSON data; tables are long and read by every task, so they get a path of their own."""
-        tables = {"moved": tuple(tuple(map(tuple, table)) for table in data["moved"])}
+        tables: dict[str, Any] = {"moved": tuple(tuple(map(tuple, table)) for table in data["moved"])}
         tables["split"] = tuple(tuple((key, tuple(tasks)) for key, tasks in splits) for splits in data["split"])
         rest = {name: _tuples(value) for name, value in data.items() if name not in tables}
         return cls(**rest, **tables)
