@@ -65,6 +65,7 @@ imports: setup ## The import rules
 bench: setup java ## The benchmarks, each beside its peers (nothing else should be running)
 	$(BIN)/weft bench kernel
 	$(BIN)/weft bench spark
+	$(BIN)/weft bench skew
 	$(BIN)/weft bench inequality
 
 papers: setup ## Which items of the papers have a test or benchmark, and which have not

@@ -32,6 +32,7 @@ COMMANDS = [
     "bench spark",
     "bench sta",
     "bench documents",
+    "bench skew",
     "bench inequality",
 ]
 

@@ -43,6 +43,21 @@ def test_whatever_the_tables_say_every_pair_meets_once(spec, data):
     assert adapted.adapt(tasks) == adapted and adapted.tasks == tasks
 
 
+@settings(max_examples=60)
+@given(st.data())
+def test_rows_that_no_change_names_keep_their_task(data):
+    tasks = data.draw(st.integers(1, 7))
+    old, new = (data.draw(fastjoin_plans(EQUAL, tasks, range(6))) for _ in range(2))
+    words, u = np.array([[*range(8)] * 3]), np.random.default_rng(1).integers(0, 2**32, 24, dtype=np.uint32)
+    for side in SIDES:
+        find = new.changed(old, side)
+        assert (find is None) == (old.shared != new.shared)
+        if find is not None:
+            same = np.delete(np.arange(24), find(words))
+            assert (old.store(side, words, u) == new.store(side, words, u))[:, same].all()
+    assert new.changed(HashPlan(tasks), "left") is None
+
+
 def test_without_tables_the_shared_layout_is_a_plain_hash():
     words = np.random.default_rng(1).integers(-(2**62), 2**62, (1, 1000))
     u = np.zeros(1000, np.uint32)

@@ -241,6 +241,20 @@ def bench_sta(
     return run_sta(query, z, rows, window, batches, as_json=as_json)
 
 
+@bench_app.command("skew", epilog=_examples("weft bench skew", "weft bench skew --parts migration --json"))
+@guarded
+def bench_skew(
+    parts: Annotated[str, typer.Option(help="Some of: both, one, migration; all by default.")] = "",
+    rows: Annotated[int, typer.Option(min=1000, help="Rows per batch, both sides together.")] = 200_000,
+    batches: Annotated[int, typer.Option(min=1, help="Measured batches, behind the warm-up.")] = 4,
+    as_json: AsJson = False,
+) -> int:
+    """Equi join on Spark with even and with skewed keys: throughput, cost of watching, cost of a migration."""
+    from weft.cli.bench import run_skew
+
+    return run_skew(parts, rows, batches, as_json=as_json)
+
+
 @bench_app.command("inequality", epilog=_examples("weft bench inequality", "weft bench inequality --rows 20000 --json"))
 @guarded
 def bench_inequality(

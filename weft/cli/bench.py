@@ -12,7 +12,7 @@ from rich.text import Text
 from weft.cli.output import err, out, print_json
 from weft.errors import SpecError, UnknownName, WeftError
 
-__all__ = ["run_documents", "run_inequality", "run_kernel", "run_spark", "run_sta"]
+__all__ = ["run_documents", "run_inequality", "run_kernel", "run_skew", "run_spark", "run_sta"]
 
 
 def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
@@ -99,6 +99,37 @@ def run_documents(rows: int, windows: str, batches: int, scheme: str, *, as_json
         )  # fmt: skip
     out().print(table)
     return 0
+
+
+def run_skew(parts: str, rows: int, batches: int, *, as_json: bool) -> int:
+    """Measure what skewed keys, watching and migrating cost on Spark."""
+    from weft.bench.skew import PARTS, TASKS, run
+
+    asked = [part.strip() for part in parts.split(",") if part.strip()]
+    for part in asked:
+        if part not in PARTS:
+            raise UnknownName.among("part", part, list(PARTS))
+    with _status("writing data, starting Spark ...", as_json) as say:
+        results = run(asked or PARTS, rows, batches, say)
+    if as_json:
+        print_json(results)
+        return 0
+    table = _table(f"equi join of two Parquet streams, {TASKS} tasks", "", "rows a batch", "measured", "ratio", "aim")
+    for one in results:
+        table.add_row(*_skew_line(one))
+    out().print(table)
+    return 0
+
+
+def _skew_line(one: dict[str, Any]) -> tuple[str, str, str, str, str]:
+    rows = f"{one['rows']:,}"
+    if "moved" in one:
+        what = f"{one['moved']:,} of {one['held']:,} rows moved, a batch takes {one['usual_s']:.2f} s otherwise"
+        return one["case"], rows, what, f"{one['ratio']:+.2f} s", f"< {one['aim']:g} s"
+    if "auto_s" in one:
+        what = f"even keys {one['even_s']:.2f} s, skewed {one['auto_s']:.2f} s, under a hash {one['hash_s']:.2f} s"
+        return one["case"], rows, what, f"{one['ratio']:.2f} x", f">= {one['aim']:g} x"
+    return one["case"], rows, "of what the cores had", f"{one['ratio']:.1%}", f"< {one['aim']:.0%}"
 
 
 def run_inequality(rows: int, repeat: int, *, as_json: bool) -> int:

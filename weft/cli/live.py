@@ -88,13 +88,20 @@ class Screen:
             table.add_column(name, justify="right", header_style="cyan", no_wrap=True)
         table.add_column("", style="yellow")
         for report in self._rows:
-            table.add_row(*_cells(report, self.one), "" if report.migration is None else report.migration.change)
+            table.add_row(*_cells(report, self.one), _event(report))
         for _ in range(3 - len(self._rows)):
             table.add_row(*[""] * (len(names) + 1))
         parts: list[Table | Spinner | Text] = [table]
         if self.note:
             parts.append(self._spinner)
         return Group(*parts)
+
+
+def _event(report: BatchReport) -> str:
+    """Say what a batch has moved, and that the next one will."""
+    event = report.migration
+    done = [] if event is None else [f"{event.change}, {event.rows:,} rows moved in {event.seconds:.2f} s"]
+    return "; ".join([*done, *(["migrating"] if report.moving else [])])
 
 
 def _cells(report: BatchReport, one: bool) -> list[str]:
@@ -111,7 +118,11 @@ def _line(report: BatchReport, one: bool) -> Text:
     batch, *cells = _cells(report, one)
     names = [*(["in"] if one else ["left", "right"]), "pairs", "rows/s", "state", "late", "imbalance", "s"]
     parts = [f"batch {batch:>4}", *(f"{name} {cell}" for name, cell in zip(names, cells, strict=True))]
-    return Text("  ".join([*parts, *([str(report.migration)] if report.migration else [])]))
+    return Text(
+        "  ".join(
+            [*parts, *([str(report.migration)] if report.migration else []), *(["migrating"] if report.moving else [])]
+        )
+    )
 
 
 def summary_table(summary: Summary, *, one_stream: bool = False) -> Table:
@@ -131,6 +142,8 @@ def summary_table(summary: Summary, *, one_stream: bool = False) -> Table:
     table.add_row("late, dropped", late)
     table.add_row("mean rows/s", f"{summary.rate:,.0f}")
     table.add_row("state", f"{summary.state_rows:,} rows, {size(summary.state_bytes)} in {summary.state_files:,} files")
+    if summary.migrations:
+        table.add_row("migrations", f"{len(summary.migrations)}")
     for batch, event in summary.migrations:
         table.add_row("new plan", f"in batch {batch}: {event}")
     return table

@@ -76,6 +76,14 @@ def _facts(view: QueryView) -> list[tuple[str, str | Text]]:
     if view.plan.get("scheme") == AreaPlan.scheme:
         held = {task.task: sum(task.rows.values()) for task in view.tasks}
         facts.append(("matrix", draw(plan_from_json(view.plan), held)))
+    if view.migrations:
+        lines = [
+            f"{len(view.migrations)} in the batches kept",
+            *(f"batch {n}: {event}" for n, event in view.migrations),
+        ]
+        facts.append(("migrations", "\n".join(lines)))
+    if view.moving:
+        facts.append(("migrating", Text(f"the next batch starts with a new plan: {view.moving}", style="yellow")))
     if view.unfinished:
         facts.append(
             ("unfinished", Text(f"{view.unfinished}: still running, or interrupted and replayed at the next start"))

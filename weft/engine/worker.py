@@ -80,7 +80,7 @@ class Worker:
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
         self.job, self.store, self.task, self.batch, self.plan, self.now = job, store, task, batch, plan, now
-        self.migrated, self.moved = "", Moved()
+        self.migrated, self.moved, self.pinned = "", Moved(), ""
 
     def run(self, shipments: Iterable[Shipment]) -> Iterator[Pairs]:
         """Yield the pairs of the batch; the state after it is saved before the first one."""
@@ -91,21 +91,30 @@ class Worker:
         arrivals = collect_arrivals(self.job, shipments, state.clock)
         done = step(self.job.spec, self.job.index, state, arrivals, task=self.task)
         stats = done.stats
+        watched = steered = 0.0
         if self.store is not None:
             before = {} if previous is None else TaskStats.of_json(previous.stats).notes
+            watching = self.now()
             stats = replace(stats, notes=self.job.scheme.watch(self.job.spec, done.view, before))
+            watched = self.now() - watching
             self.store.save(self.task, self.batch, done.state, stats.to_json(), previous)
+            steering = self.now()
             if self.task == 0:
                 self._control(self.store, plan)
+            steered = self.now() - steering
         saved = self.now()
         count = 0
         for pairs in done.pairs():
             count += len(pairs)
             yield pairs
         if self.store is not None:
-            seconds = {"load": loaded - started, "state": saved - started, "pairs": self.now() - saved}
+            seconds = {
+                "load": loaded - started, "state": saved - started, "pairs": self.now() - saved,
+                "watch": watched, "control": steered,
+            }  # fmt: skip
             reason = self.store.reason(self.batch) if self.migrated else ""
             moved = {"migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost}
+            moved["moving"] = self.pinned  # why the next batch migrates, "" if it does not; task 0 knows
             metrics = {"pairs": count, "seconds": seconds, **moved, **done.stats.to_json()}
             self.store.write_metrics(self.task, self.batch, metrics)
 
@@ -152,4 +161,5 @@ class Worker:
             store.write_plan(0, plan, "first plan")
         after, reason = next_plan(self.job.spec, self.job.scheme, plan, stats)
         store.write_plan(self.batch + 1, after, reason)
+        self.pinned = reason if after != plan else ""
         store.collect_orphans(self.batch, plan.tasks)

@@ -13,8 +13,9 @@ from typing import Any
 from weft.errors import StateError, WeftError
 from weft.observe.clock import ClockView, clock_view
 from weft.observe.listing import find_query
-from weft.observe.metrics import disk_use, imbalance
+from weft.observe.metrics import Migration, disk_use, imbalance, read_batch
 from weft.observe.verify import Damage, Verifier
+from weft.routing import plan_from_json
 from weft.state import Folder, Manifest
 from weft.types import SIDES, Side
 
@@ -60,6 +61,10 @@ class QueryView:
     damage: tuple[Damage, ...]
     unfinished: str
     foreign: tuple[str, ...]
+    migrations: tuple[tuple[int, Migration], ...] = ()
+    """Batch and event of every migration in the batches kept."""
+    moving: str = ""
+    """Why the batch behind the one shown has another plan, "" if it has not: a migration is decided or under way."""
 
     @property
     def imbalance(self) -> float:
@@ -68,7 +73,8 @@ class QueryView:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON data."""
-        return {**asdict(self), "imbalance": round(self.imbalance, 3)}
+        events = [{"batch": batch, **event.to_json()} for batch, event in self.migrations]
+        return {**asdict(self), "imbalance": round(self.imbalance, 3), "migrations": events}
 
 
 def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: bool = True) -> QueryView:
@@ -93,7 +99,7 @@ def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: boo
         {side: str(spec.get(f"{side} schema", "")) for side in SIDES}, shown, last, last_good, verify, plan, reason,
         tuple(_task(manifest, check) for manifest in manifests),
         clock_view(manifests[0], str(spec.get("window", ""))) if manifests else None, _late(check, kept), files, size,
-        tuple(check.damage), check.unfinished, tuple(_foreign(query)),
+        tuple(check.damage), check.unfinished, tuple(_foreign(query)), _events(query, kept), _moving(query, shown, plan, check),
     )  # fmt: skip
 
 
@@ -108,6 +114,23 @@ def _plan(query: Folder, batch: int | None, manifests: list[Manifest], check: Ve
             if body.get("reason"):
                 reason = f"{body['reason']} (batch {number})"
     return plan, reason
+
+
+def _events(query: Folder, kept: list[int]) -> tuple[tuple[int, Migration], ...]:
+    found = ((batch, read_batch(query, batch)) for batch in kept)
+    return tuple((batch, one.migration) for batch, one in found if one is not None and one.migration is not None)
+
+
+def _moving(query: Folder, batch: int | None, plan: dict[str, Any], check: Verifier) -> str:
+    """Say why the plan of the next batch is another one than that of the batch shown."""
+    if batch is None or not (query / "plans").exists(f"{batch + 1}.json"):
+        return ""
+    body = check.document(query / "plans", f"{batch + 1}.json")
+    try:
+        other = bool(plan) and plan_from_json(body["plan"]) != plan_from_json(plan)
+    except (WeftError, KeyError, TypeError, ValueError):  # damaged: named elsewhere
+        return ""
+    return str(body.get("reason", "")) if other else ""
 
 
 def _task(manifest: Manifest, check: Verifier) -> TaskView:

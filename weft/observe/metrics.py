@@ -60,6 +60,8 @@ class BatchMetrics:
     imbalance: float
     migration: Migration | None
     seconds: dict[str, float]
+    moving: str = ""
+    """Why a new plan was pinned for the next batch, "" if none was: a migration is under way."""
 
     @classmethod
     def of_tasks(cls, batch: int, found: Sequence[dict[str, Any]]) -> BatchMetrics:
@@ -74,6 +76,7 @@ class BatchMetrics:
         return cls(
             batch, len(found), total["arrived"], total["held"], total["late"], sum(int(one["pairs"]) for one in found),
             imbalance(held if any(held) else arrived), Migration.of_tasks(found), slowest,
+            next((str(one["moving"]) for one in found if one.get("moving")), ""),
         )  # fmt: skip
 
 

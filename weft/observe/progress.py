@@ -29,6 +29,8 @@ class BatchReport:
     imbalance: float
     tasks: int
     migration: Migration | None = None
+    moving: str = ""
+    """Why the next batch migrates, "" if it does not."""
 
     @classmethod
     def of(cls, batch: int, seconds: float, read: int, metrics: BatchMetrics | None, pairs: int | None) -> BatchReport:
@@ -38,7 +40,7 @@ class BatchReport:
             return cls(batch, seconds, read, none, pairs, none, none, 1.0, 0)
         return cls(
             batch, seconds, read, metrics.arrived, metrics.pairs if pairs is None else pairs, metrics.held, metrics.late,
-            metrics.imbalance, metrics.tasks, metrics.migration,
+            metrics.imbalance, metrics.tasks, metrics.migration, metrics.moving,
         )  # fmt: skip
 
     @property
@@ -59,6 +61,7 @@ class BatchReport:
             "state_rows": self.state_rows, "state_left": self.held["left"], "state_right": self.held["right"],
             "late_left": self.late["left"], "late_right": self.late["right"], "imbalance": round(self.imbalance, 3),
             "tasks": self.tasks, "migration": None if self.migration is None else self.migration.to_json(),
+            "moving": bool(self.moving),
         }  # fmt: skip
 
 

@@ -12,6 +12,7 @@ same is the same plan, and nothing migrates.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar
@@ -20,9 +21,10 @@ import numpy as np
 from numpy.typing import NDArray
 from typing_extensions import Self
 
+from weft.kernels import among
 from weft.routing.groups import Group, group_of, hash_home, key_word
 from weft.routing.plan import Plan, owned
-from weft.types import SIDES, U32, Bools, Side, Words, other
+from weft.types import SIDES, U32, Bools, Rows, Side, Words, other
 
 __all__ = ["FastJoinPlan", "Memory", "Splits", "Table"]
 
@@ -132,6 +134,23 @@ class FastJoinPlan(Plan):
             for number in np.unique(place[rows])
         ]
 
+    def changed(self, old: Plan, side: Side) -> Callable[[Words], Rows] | None:
+        if not isinstance(old, FastJoinPlan) or self._layout != old._layout:
+            return None
+        group = self.number(side)
+        here, there = self._entries(group), old._entries(group)
+        keys = np.array(sorted({key for key, _ in here.items() ^ there.items()}), np.int64)
+        return lambda words: among(self.key(side, words), keys)
+
+    @property
+    def _layout(self) -> tuple[object, ...]:
+        return self.tasks, self.left, self.right, self.shared
+
+    def _entries(self, group: int) -> dict[int, int | tuple[int, ...]]:
+        """Return where each key lives that does not live where its hash says."""
+        found: dict[int, int | tuple[int, ...]] = dict(self.moved[group]) if group < len(self.moved) else {}
+        return found | dict(self.split[group]) if group < len(self.split) else found
+
     def adapt(self, tasks: int) -> Plan:
         """Keep what still makes sense with another number of tasks; keys of tasks that are gone go back to their hash."""
         if tasks == self.tasks:
@@ -174,7 +193,11 @@ class FastJoinPlan(Plan):
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Self:
-        return cls(**{name: _tuples(value) for name, value in data.items()})
+        """Make the plan from its JSON data; tables are long and read by every task, so they get a path of their own."""
+        tables: dict[str, Any] = {"moved": tuple(tuple(map(tuple, table)) for table in data["moved"])}
+        tables["split"] = tuple(tuple((key, tuple(tasks)) for key, tasks in splits) for splits in data["split"])
+        rest = {name: _tuples(value) for name, value in data.items() if name not in tables}
+        return cls(**rest, **tables)
 
 
 def _tuples(value: Any) -> Any:

@@ -60,13 +60,17 @@ class LoadTable:
 
     @property
     def noise(self) -> Floats:
-        """Return the standard deviation of each task's load if arrivals are independent of one another."""
+        """Return the standard deviation of each task's load if rows come independently of one another.
+
+        Both factors of a load vary: what arrives, and what a window happens to hold of earlier arrivals.
+        """
         if self.share is None:
-            return np.asarray(np.sqrt((self.stored**2 * self.phi).sum(axis=0)))
+            return np.asarray(np.sqrt((self.stored**2 * self.phi + self.phi**2 * self.stored).sum(axis=0)))
         found = []
         for rows, phi, total in zip(self.key_stored, self.key_phi, self.phi.T, strict=True):
             light = np.maximum(total - phi.sum(axis=1), 0.0).sum()
-            found.append(((ASK + self.share * rows) ** 2 * phi).sum() + ASK**2 * light)
+            own = (ASK + self.share * rows) ** 2 * phi + (self.share * phi) ** 2 * rows
+            found.append(own.sum() + ASK**2 * light)
         return np.sqrt(np.array(found))
 
     def pair(self, source: int, target: int) -> tuple[Pair, NDArray[np.int64]]:

@@ -6,6 +6,7 @@ tuple, whichever came first (`tests/routing` checks it for every scheme and ever
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from weft.errors import StateError
-from weft.types import U32, Bools, Side, Words
+from weft.types import U32, Bools, Rows, Side, Words
 
 __all__ = ["PLANS", "Plan", "draw_of", "owned", "plan_from_json"]
 
@@ -43,6 +44,14 @@ class Plan:
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         """Tell in which tasks each tuple looks for partners."""
         raise NotImplementedError
+
+    def changed(self, old: Plan, side: Side) -> Callable[[Words], Rows] | None:
+        """Return what finds the rows whose keepers may be others than under `old`; None if those of any row may.
+
+        A migration looks at these rows alone. Only a plan that knows what it changed can say more than None.
+        """
+        del old, side
+        return None
 
     def adapt(self, tasks: int) -> Plan:
         """Return the plan for another number of tasks, the same on every machine that asks."""

@@ -18,12 +18,13 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from weft.routing import Scheme
 from weft.spark.join import join
 from weft.spark.run import cause
-from weft.spec import within
+from weft.spec import Window, within
 from weft.state import StateStore
 
-__all__ = ["BatchTime", "Workload", "time_query"]
+__all__ = ["BatchTime", "JoinTime", "Workload", "time_join", "time_query"]
 
 SCHEMA = "id long, key long, ts timestamp, value double"
 MATCHES = 2
@@ -51,6 +52,24 @@ class BatchTime:
     pairs: int | None = None
 
 
+@dataclass(frozen=True)
+class JoinTime:
+    """Seconds of one batch as Spark says, and what each task reports of it (`Worker` writes it)."""
+
+    batch: int
+    seconds: float
+    tasks: tuple[dict[str, Any], ...]
+
+    @property
+    def pairs(self) -> int:
+        """Return the pairs that all tasks found."""
+        return sum(int(task["pairs"]) for task in self.tasks)
+
+    def spent(self, part: str) -> float:
+        """Return the seconds that all tasks together spent on one part of the batch."""
+        return float(sum(task["seconds"][part] for task in self.tasks))
+
+
 def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) -> list[BatchTime]:
     """Run one of the queries over all its files, a batch at a time."""
     left, right = (_read(spark, folder, load.files) for folder in (load.left, load.right))
@@ -61,22 +80,41 @@ def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) ->
         frame = _null(left, right)
     else:
         frame = _native(left, right, load)
+    query, progresses = _run(frame, scratch)
+    times = []
+    for data in progresses:
+        batch = int(data["batchId"])
+        pairs = _pairs(state, query, batch) if kind == "weft" else None
+        times.append(BatchTime(batch, int(data["numInputRows"]), data["durationMs"]["triggerExecution"] / 1000, pairs))
+    return times
+
+
+def time_join(
+    spark: SparkSession, left: Path, right: Path, files: int, scratch: Path, *, on: str, window: Window,
+    scheme: str | Scheme, tasks: int,
+) -> list[JoinTime]:  # fmt: skip
+    """Run a join of two folders of Parquet files, `files` of each in a batch, and say what its tasks did."""
+    frames = (_read(spark, folder, files) for folder in (left, right))
+    state = str(scratch / "state")
+    frame = join(*frames, on=on, window=window, scheme=scheme, tasks=tasks, state=state)
+    query, progresses = _run(frame, scratch)
+    return [
+        JoinTime(int(data["batchId"]), data["durationMs"]["triggerExecution"] / 1000, tuple(found))
+        for data in progresses
+        if (found := _metrics(state, query, int(data["batchId"])))
+    ]
+
+
+def _run(frame: DataFrame, scratch: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Run a query over all its files; return its id and Spark's progress of every batch that read rows."""
     writer = frame.writeStream.format("noop").option("checkpointLocation", str(scratch / "checkpoint"))
     query = writer.trigger(availableNow=True).start()
     try:
         query.awaitTermination()
     except StreamingQueryException as error:
         raise cause(str(error)) from None
-    times = []
-    for progress in query.recentProgress:
-        data: dict[str, Any] = json.loads(progress.json)
-        if data["numInputRows"]:
-            batch = int(data["batchId"])
-            pairs = _pairs(state, str(query.id), batch) if kind == "weft" else None
-            times.append(
-                BatchTime(batch, int(data["numInputRows"]), data["durationMs"]["triggerExecution"] / 1000, pairs)
-            )
-    return times
+    found: list[dict[str, Any]] = [json.loads(progress.json) for progress in query.recentProgress]
+    return str(query.id), [data for data in found if data["numInputRows"]]
 
 
 def _read(spark: SparkSession, folder: Path, files: int) -> DataFrame:
@@ -88,9 +126,15 @@ def _window(load: Workload) -> Any:
 
 
 def _pairs(state: str, query: str, batch: int) -> int:
+    return sum(int(metrics["pairs"]) for metrics in _metrics(state, query, batch))
+
+
+def _metrics(state: str, query: str, batch: int) -> list[dict[str, Any]]:
+    """Return what each task of a batch reports, in order of the tasks."""
     store = StateStore(state, query, "")
-    found = [store.read_metrics(int(task), batch) for task in store.folder.names() if task.isdigit()]
-    return sum(int(metrics["pairs"]) for metrics in found if metrics is not None)
+    tasks = sorted(int(task) for task in store.folder.names() if task.isdigit())
+    found = [store.read_metrics(task, batch) for task in tasks]
+    return [metrics for metrics in found if metrics is not None]
 
 
 def _null(left: DataFrame, right: DataFrame) -> DataFrame:

@@ -79,6 +79,11 @@ class Run:
         return self.latency_of(self.measured.batches[WARM:])
 
     @property
+    def pairs(self) -> float:
+        """Pairs behind the warm-up."""
+        return self.measured.after(WARM).pairs
+
+    @property
     def seconds(self) -> float:
         """Seconds of the slowest task, summed over the batches behind the warm-up."""
         return self.measured.after(WARM).makespan
