@@ -20,6 +20,7 @@ from weft.routing import (
     FastJoin,
     Hash,
     Matrix,
+    Ordered,
     Random,
     Range,
     Readj,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adsp", "Association", "Biclique", "Broadcast", "ContRand", "Disjoint", "Dynamic", "Everywhere", "FastJoin",
-    "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range", "Readj", "SetCover", "SpecError", "Split",
+    "Hash", "JobError", "LateStateError", "Matrix", "Ordered", "Random", "Range", "Readj", "SetCover", "SpecError", "Split",
     "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
     "natural_join", "refused_documents", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from weft.errors import SpecError, UnknownName
 from weft.index import INDEXES
-from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, scheme_named
-from weft.spec import JoinSpec, Op
+from weft.routing import FastJoin, Hash, Matrix, Ordered, Scheme, scheme_named
+from weft.routing.adsp import ordering
+from weft.spec import JoinSpec
 
 __all__ = ["Choice", "Limits", "check_tasks", "choose"]
 
@@ -34,7 +35,9 @@ class Limits:
     skew: float = 1.5
     """Work of the busiest task over that of the idlest from which keys move or are split."""
     skew_arrivals: float = 1000.0
-    """Rows per task and batch from which skew is worth a migration."""
+    """Rows per task and batch (or held per task, for ranges) from which skew is worth a migration."""
+    uneven: float = 1.3
+    """Rows of the fullest key range over the mean from which areas of the tuple matrix take over."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +73,6 @@ def choose(
 
 
 def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
-    within = spec.access.within
     if any(column != spec.left.bucket for column in spec.left.equal):
         # The number of a tumbling window alone is no key: all that arrives now would go to one task.
         if tasks < limits.skew_tasks:
@@ -79,9 +81,12 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
         return even, "starts as a hash of the key; keys move, or are split, only where measured skew calls for it"
     if tasks < limits.range_tasks:
         return Matrix(), "one task needs no routing"
-    timed = within is not None and within.left == spec.left.time
-    if within is not None and not timed and (within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None):
-        return Range(), "a band meets only neighbouring keys; boundaries follow samples of the keys"
+    ordered = Ordered(imbalance=limits.uneven, enough=limits.skew_arrivals)
+    if ordered.ranges(spec):
+        even = "key ranges while they are even; areas of the tuple matrix (A-DSP) once keys move or one is too hot for a range"
+        return ordered, f"a band meets only neighbouring keys: {even}"
+    if ordering(spec) is not None:
+        return ordered, "starts as a matrix; areas (A-DSP) that leave out what cannot match once they relieve its tasks"
     return Matrix(), "any condition, balanced whatever the keys: rows times columns over random draws"
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from weft.control.choose import Choice
 from weft.control.draw import draw, draw_svg
 from weft.control.two_predicates import TwoPredicates, two_predicates
-from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, StaPlan
+from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Ordered, Plan, RangePlan, StaPlan
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
@@ -63,7 +63,7 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
         ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
         ("window", str(spec.window)),
         ("scheme", f"{choice.scheme.name} over {tasks} task{'s' if tasks != 1 else ''}: {choice.why_scheme}"),
-        ("plan", _shape(first) + (f", then {_shape(later)}" if later else "")),
+        ("plan", _shape(first) + (f", then {_shape(later)}" if later else "") + _at_need(choice)),
         ("kept", _times(*(later or first).copies())),
         ("looked up", _times(*(later or first).lookups())),
         ("index", f"{choice.index}: {choice.why_index}"),
@@ -94,7 +94,13 @@ def _ways(ways: TwoPredicates) -> str:
 
 
 def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
-    return RangePlan.over(spec.access, tasks, ()) if choice.scheme.name == "range" else None
+    scheme = choice.scheme
+    ranges = scheme.ranges(spec) if isinstance(scheme, Ordered) else scheme.name == "range"
+    return RangePlan.over(spec.access, tasks, ()) if ranges else None
+
+
+def _at_need(choice: Choice) -> str:
+    return ", then areas cut by the keys seen, if need be" if isinstance(choice.scheme, Ordered) else ""
 
 
 def _shape(plan: Plan) -> str:

@@ -19,10 +19,10 @@ from weft.routing.scheme import Notes, TaskStats, TaskView
 from weft.spec import JoinSpec
 from weft.types import SIDES, U32, Side, Words
 
-__all__ = ["Seen", "gathered", "noted"]
+__all__ = ["LEAST", "Seen", "gathered", "keys_noted", "noted"]
 
 SAMPLE = 4096
-"""Rows of a batch, or of a state, that a histogram is made from."""
+"""Rows of a batch, or of a state, that a histogram is made from, about."""
 
 LEAST = 32
 """Histogram entries of a task among very many."""
@@ -63,14 +63,22 @@ def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int) -> Notes:
     plan = view.plan
     if not isinstance(plan, AreaPlan):
         return {}
-    same = before.get("epoch") == plan.epoch
+    columns = plan.columns if view.task in plan.active else ()
+    return keys_noted(spec, view, before, plan.epoch, columns, max(LEAST, entries // len(plan.active)))
+
+
+def keys_noted(
+    spec: JoinSpec, view: TaskView, before: Notes, epoch: int, columns: tuple[int, ...], size: int
+) -> Notes:
+    """Return epoch, age and, for word columns (left, right), histograms of what is held of about `size` entries each."""
+    same = before.get("epoch") == epoch
     age = before.get("age", 0) + 1 if same else 1
-    notes: Notes = {"epoch": plan.epoch, "age": age}
-    if not plan.columns or view.task not in plan.active:
+    notes: Notes = {"epoch": epoch, "age": age}
+    if not columns:
         return notes
     same = same and isinstance(before.get("keys"), dict)  # not the notes of another scheme
-    keys, size = {}, max(LEAST, entries // len(plan.active))
-    for side, column in zip(SIDES, plan.columns, strict=True):
+    keys = {}
+    for side, column in zip(SIDES, columns, strict=True):
         if not same or (spec.expiry(side) is not None and age % REFRESH == 0):
             words, draws = view.held(side)
             parts = [_counted(words[column], draws)]
@@ -83,9 +91,8 @@ def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int) -> Notes:
 def _counted(words: Words, draws: U32) -> Histogram:
     """Count a sample of the words: the low bits of the draws choose, the high ones have chosen the row already."""
     if len(words) > SAMPLE:
-        rank = draws * np.uint32(2654435761)
-        words = words[np.argpartition(rank, SAMPLE)[:SAMPLE]]
-        return Histogram.of(words, len(draws) / SAMPLE)
+        picked = words[draws * np.uint32(2654435761) < np.uint32((SAMPLE << 32) // len(words))]
+        return Histogram.of(picked, len(words) / max(len(picked), 1))
     return Histogram.of(words)
 
 
