@@ -21,6 +21,7 @@ import numpy as np
 
 from weft.errors import SpecError
 from weft.routing.adsp.area import Area, lay
+from weft.routing.adsp.flow import flow_noted, flows
 from weft.routing.adsp.generate import place
 from weft.routing.adsp.histogram import Histogram
 from weft.routing.adsp.notes import LEAST, Seen, keys_noted
@@ -89,7 +90,9 @@ class Ordered(Scheme):
         term = ordering(spec)
         assert term is not None
         size = max(LEAST, 4 * self.size // view.plan.tasks)
-        return keys_noted(spec, view, before, _mark(view.plan), (term.left, term.right), size)
+        columns = (term.left, term.right)
+        notes = keys_noted(spec, view, before, _mark(view.plan), columns, size)
+        return {**notes, "flow": flow_noted(view, before, columns)}
 
     def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
         if isinstance(plan, AreaPlan):
@@ -132,12 +135,12 @@ class Ordered(Scheme):
         """Change to areas if they relieve the fullest task."""
         first = self.areas.initial(spec, plan.tasks)
         assert isinstance(first, AreaPlan)
-        layout = self.areas.layout(spec, seen, plan.tasks, None)
+        layout, moving = self.areas.spread(spec, seen, plan.tasks)
         if layout.fullest >= self.areas.gain * fullest:
             return plan, ""
         areas = place(layout, _as_areas(plan), seen.mass, plan.tasks)
         count = f"{len(areas)} area{'s' if len(areas) != 1 else ''}"
-        why = f"{told}; {fullest:,.0f} tuples become {layout.fullest:,.0f} in {count} of the tuple matrix (A-DSP)"
+        why = f"{moving}{told}; {fullest:,.0f} tuples become {layout.fullest:,.0f} in {count} of the tuple matrix (A-DSP)"
         return AreaPlan(plan.tasks, areas, first.columns, epoch=1), why
 
 
@@ -165,7 +168,7 @@ def _gathered(plan: Plan, stats: list[TaskStats]) -> Seen | None:
         noted = [Histogram.of_json(one.notes["keys"][side]).scaled(one.held[side] / copies) for one in stats]
         sides.append(Histogram.merged(noted))
     held = {task: sum(one.held[side] for side in SIDES) for task, one in enumerate(stats)}
-    return Seen(sides[0], sides[1], held, min(one.notes["age"] for one in stats))
+    return Seen(sides[0], sides[1], held, min(one.notes["age"] for one in stats), flows(stats))
 
 
 def _cut(seen: Seen, tasks: int) -> tuple[int, ...]:
