@@ -30,6 +30,7 @@ COMMANDS = [
     "bench",
     "bench kernel",
     "bench spark",
+    "bench drift",
     "bench inequality",
 ]
 

@@ -17,7 +17,23 @@ from tests import oracle
 from tests.oracle import Batch, Compare, Row
 from weft.index import INDEXES
 from weft.local import Join
-from weft.routing import Biclique, Broadcast, ContRand, FastJoin, Hash, Matrix, Range, Scheme, Split
+from weft.routing import (
+    Adsp,
+    Biclique,
+    Broadcast,
+    ContRand,
+    Dynamic,
+    FastJoin,
+    Hash,
+    Matrix,
+    Ordered,
+    Range,
+    Readj,
+    Scheme,
+    Split,
+    Square,
+)
+from weft.routing.adsp import ordering
 from weft.spec import JoinSpec, Window, build_spec
 from weft.types import SIDES, Side
 
@@ -227,8 +243,12 @@ def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
             FastJoin(**eager, split_hot=True, biclique=False),
             FastJoin(**eager, split_hot=True),
         ]
+        found.append(Readj(sigma=0.01, imbalance=1.0, patience=1))
     if spec.access.within is not None:
         found += [Range(imbalance=1.0, enough=1), "range"]
+    if ordering(spec) is not None:
+        found.append(Ordered(imbalance=1.0, enough=0, patience=1, size=8))
+    found += [Adsp(patience=1), Adsp(memory=4, patience=1, size=4), Square(memory=5, patience=1), Dynamic(memory=4)]
     return found
 
 

@@ -59,6 +59,13 @@ class BatchMetrics:
     imbalance: float
     migration: Migration | None
     seconds: dict[str, float]
+    active: int = 0
+    """Tasks that hold rows or were asked: tasks of an elastic plan may rest."""
+    asked: int = 0
+    """Join requests: rows that came to look for partners, copies counted."""
+    routed: int = 0
+    """Rows sent to tasks, copies counted."""
+    routed_bytes: int = 0
 
     @classmethod
     def of_tasks(cls, batch: int, found: Sequence[dict[str, Any]]) -> BatchMetrics:
@@ -73,6 +80,8 @@ class BatchMetrics:
         return cls(
             batch, len(found), total["arrived"], total["held"], total["late"], sum(int(one["pairs"]) for one in found),
             imbalance(held if any(held) else arrived), Migration.of_tasks(found), slowest,
+            sum(bool(rows or one.get("asked", 0)) for rows, one in zip(held, found, strict=True)),
+            *(sum(int(one.get(name, 0)) for one in found) for name in ("asked", "routed", "routed_bytes")),
         )  # fmt: skip
 
 

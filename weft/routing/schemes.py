@@ -146,8 +146,8 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
 
 
 _ALL: tuple[type[Scheme], ...] = (
-    Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Adsp, Ordered, Square, Dynamic, Readj, Sta, Chained,
-    Pim,
+    Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Adsp, Ordered, Square, Dynamic, Readj, Sta,
+    Chained, Pim,
 )  # fmt: skip
 SCHEMES: dict[str, type[Scheme]] = {kind.name: kind for kind in _ALL}
 """Schemes by the name users write."""

@@ -18,6 +18,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from weft.routing import Scheme
 from weft.spark.join import join
 from weft.spark.run import cause
 from weft.spec import within
@@ -51,12 +52,20 @@ class BatchTime:
     pairs: int | None = None
 
 
-def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) -> list[BatchTime]:
+def time_query(
+    spark: SparkSession,
+    kind: str,
+    load: Workload,
+    scratch: Path,
+    scheme: str | Scheme = "auto",
+    tasks: int | None = None,
+) -> list[BatchTime]:
     """Run one of the queries over all its files, a batch at a time."""
     left, right = (_read(spark, folder, load.files) for folder in (load.left, load.right))
     state = str(scratch / "state")
     if kind == "weft":
-        frame = join(left, right, on=f"abs(l.key - r.key) <= {load.width}", window=_window(load), state=state)
+        near = f"abs(l.key - r.key) <= {load.width}"
+        frame = join(left, right, on=near, window=_window(load), scheme=scheme, tasks=tasks, state=state)
     elif kind == "null":
         frame = _null(left, right)
     else:

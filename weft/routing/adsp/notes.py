@@ -69,9 +69,7 @@ def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int, *, lately
     return {**notes, "flow": flow_noted(view, before, plan.columns)} if lately and plan.columns else notes
 
 
-def keys_noted(
-    spec: JoinSpec, view: TaskView, before: Notes, epoch: int, columns: tuple[int, ...], size: int
-) -> Notes:
+def keys_noted(spec: JoinSpec, view: TaskView, before: Notes, epoch: int, columns: tuple[int, ...], size: int) -> Notes:
     """Return epoch, age and, for word columns (left, right), histograms of what is held of about `size` entries each."""
     same = before.get("epoch") == epoch
     age = before.get("age", 0) + 1 if same else 1

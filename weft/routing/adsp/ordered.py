@@ -140,7 +140,9 @@ class Ordered(Scheme):
             return plan, ""
         areas = place(layout, _as_areas(plan), seen.mass, plan.tasks)
         count = f"{len(areas)} area{'s' if len(areas) != 1 else ''}"
-        why = f"{moving}{told}; {fullest:,.0f} tuples become {layout.fullest:,.0f} in {count} of the tuple matrix (A-DSP)"
+        why = (
+            f"{moving}{told}; {fullest:,.0f} tuples become {layout.fullest:,.0f} in {count} of the tuple matrix (A-DSP)"
+        )
         return AreaPlan(plan.tasks, areas, first.columns, epoch=1), why
 
 
