@@ -92,15 +92,23 @@ class Elastic(Scheme):
         if plan.columns != first.columns:
             return replace(first, epoch=plan.epoch + 1), f"scheme is now {self.name}"
         seen = gathered(plan, stats)
-        if seen is None or (
-            seen.age % self.patience and plan.epoch
-        ):  # the first plan knew nothing: no patience with it
+        if seen is None or not self._due(plan, seen):
             return plan, ""
         made, why = self.decide(spec, plan, seen)
         if made is None:
             return plan, ""
         areas = place(made, plan.areas, seen.mass, plan.tasks, self.pairing)
         return replace(plan, areas=areas, epoch=plan.epoch + 1), why
+
+    def _due(self, plan: AreaPlan, seen: Seen) -> bool:
+        """Tell whether a plan may change: every `patience` batches.
+
+        The first plan knew nothing, so the paper's elasticity has no patience with it. Areas for all tasks wait until the
+        keys were watched for so many batches: the plain matrix they start with is what keys that run away are left with.
+        """
+        if not plan.epoch and (self.memory is not None or not plan.columns):
+            return True
+        return seen.age % self.patience == 0
 
     def decide(self, spec: JoinSpec, plan: AreaPlan, seen: Seen) -> tuple[Layout | None, str]:
         """Return the layout to change to, and why; None to stay."""

@@ -26,8 +26,8 @@ __all__ = ["Flow", "flow_noted", "flows", "lasting", "plain"]
 DEPTH = 4
 """Batches that are noted: statistics reach a plan two batches later, and it stays in force for some."""
 
-ENTRIES = 64
-"""Histogram entries of one batch, side and task."""
+ENTRIES, LEAST = 512, 16
+"""Histogram entries of one batch and side that the tasks share, and what each of very many has."""
 
 Flow = tuple[Histogram, Histogram]
 """Both streams' arrivals of one batch by key."""
@@ -43,7 +43,7 @@ def flow_noted(view: TaskView, before: Notes, columns: tuple[int, ...]) -> list[
         stand_for = len(view.draws[side]) / max(len(rows), 1)
         keys, where = np.unique(words[column], return_inverse=True)
         weights = np.bincount(where, stand_for / np.maximum(copies, 1), len(keys)).astype(np.float64)
-        newest.append(Histogram(keys, weights).shrunk(ENTRIES).to_json())
+        newest.append(Histogram(keys, weights).shrunk(max(LEAST, ENTRIES // view.plan.tasks)).to_json())
     older = before.get("flow", [])
     return [newest, *(older if isinstance(older, list) else [])][:DEPTH]
 

@@ -103,6 +103,10 @@ class Ordered(Scheme):
             return plan, ""
         if isinstance(plan, RangePlan):
             return (plan, "") if seen.age % self.patience else self._uneven(spec, plan, seen)
+        if seen.age & (seen.age - 1) and seen.age % (
+            4 * self.patience
+        ):  # where areas do not help, look ever more rarely
+            return plan, ""
         return self._first(spec, plan, seen)
 
     def _first(self, spec: JoinSpec, plan: Plan, seen: Seen) -> tuple[Plan, str]:
