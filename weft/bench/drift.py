@@ -53,7 +53,7 @@ class Drift:
 
 
 CASES = {
-    "drifting": Drift(60_000, 100_000, 1, 4_000, 1.0),
+    "drifting": Drift(200_000, 100_000, 1, 500, 1.0),
     "still": Drift(400_000, 1 << 20, 4, 400_000, None),
 }
 
