@@ -99,7 +99,7 @@ class Ordered(Scheme):
             return self.areas.control(spec, plan, stats)
         seen = _gathered(plan, stats)
         rows = 0.0 if seen is None else seen.left.total + seen.right.total
-        if seen is None or plan.tasks == 1 or rows < self.enough * plan.tasks:
+        if seen is None or plan.tasks == 1 or rows < max(self.enough * plan.tasks, 1):
             return plan, ""
         if isinstance(plan, RangePlan):
             return (plan, "") if seen.age % self.patience else self._uneven(spec, plan, seen)
