@@ -20,6 +20,7 @@ from weft.routing import (
     FastJoin,
     Hash,
     Matrix,
+    Ordered,
     Random,
     Range,
     Readj,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Adsp", "Association", "Biclique", "Broadcast", "ContRand", "Disjoint", "Dynamic", "Everywhere", "FastJoin",
-    "Hash", "JobError", "LateStateError", "Matrix", "Random", "Range", "Readj", "SetCover", "Slices", "SpecError",
+    "Hash", "JobError", "LateStateError", "Matrix", "Ordered", "Random", "Range", "Readj", "SetCover", "Slices", "SpecError",
     "Split", "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
     "natural_join", "refused_documents", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip

@@ -33,6 +33,7 @@ COMMANDS = [
     "bench sta",
     "bench documents",
     "bench skew",
+    "bench drift",
     "bench inequality",
 ]
 

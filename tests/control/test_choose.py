@@ -16,13 +16,13 @@ SCHEMA = pa.schema({"id": pa.int64(), "x": pa.float64(), "y": pa.float64(), "s":
 
 CASES: dict[str, tuple[str, Window, str, str]] = {
     "equality": ("l.id = r.id", weft.within("1 minute", on="ts", delay="10 seconds"), "fastjoin", "runs"),
-    "band": ("abs(l.x - r.x) <= 0.5", weft.within("1 minute", on="ts"), "range", "runs"),
-    "interval": ("l.x BETWEEN r.x AND r.y", weft.unbounded(), "range", "runs"),
-    "inequality": ("l.x > r.x", weft.last(1000, order="ts"), "matrix", "runs"),
+    "band": ("abs(l.x - r.x) <= 0.5", weft.within("1 minute", on="ts"), "ordered", "runs"),
+    "interval": ("l.x BETWEEN r.x AND r.y", weft.unbounded(), "ordered", "runs"),
+    "inequality": ("l.x > r.x", weft.last(1000, order="ts"), "ordered", "runs"),
     "two inequalities": (
         "l.x > r.x AND l.y < r.y",
         weft.tumbling("5 minutes", on="ts", delay="1 minute"),
-        "matrix",
+        "ordered",
         "runs",
     ),
     "not equal": ("l.id != r.id", weft.unbounded(), "matrix", "scan"),

@@ -18,20 +18,26 @@ from tests.oracle import Batch, Compare, Row
 from weft.index import INDEXES
 from weft.local import Join
 from weft.routing import (
+    Adsp,
     Biclique,
     Broadcast,
     Chained,
     ContRand,
+    Dynamic,
     FastJoin,
     Hash,
     Matrix,
+    Ordered,
     Pim,
     Range,
+    Readj,
     Scheme,
     Slices,
     Split,
+    Square,
     Sta,
-)  # fmt: skip
+)
+from weft.routing.adsp import ordering
 from weft.spec import JoinSpec, Window, Within, build_spec
 from weft.types import SIDES, Side
 
@@ -241,6 +247,7 @@ def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
             FastJoin(**eager, split_hot=True, biclique=False),
             FastJoin(**eager, split_hot=True),
         ]
+        found.append(Readj(sigma=0.01, imbalance=1.0, patience=1))
     if spec.access.within is not None:
         found += [Range(imbalance=1.0, enough=1), "range"]
     if spec.condition.compares:
@@ -250,6 +257,9 @@ def legal_schemes(spec: JoinSpec) -> list[str | Scheme]:
             found.append(Pim(merge=3))
     if isinstance(spec.window, Within):
         found.append(Slices(rounds=1, long=0.0, even=9.0))
+    if ordering(spec) is not None:
+        found.append(Ordered(imbalance=1.0, enough=0, patience=1, size=8))
+    found += [Adsp(patience=1), Adsp(memory=4, patience=1, size=4), Square(memory=5, patience=1), Dynamic(memory=4)]
     return found
 
 

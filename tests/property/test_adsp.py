@@ -20,18 +20,22 @@ from tests.property.cases import (
     fed,
     make,
     share,
+    spec_of,
     times,
 )  # fmt: skip
-from weft.routing import Adsp, AreaPlan, Dynamic, Readj, Scheme, Square
+from weft.routing import Adsp, AreaPlan, Dynamic, Ordered, Readj, Scheme, Square
+from weft.routing.adsp import ordering
 
 SCHEMES: list[Scheme] = [
     Adsp(patience=1), Adsp(memory=4, patience=1, size=4), Adsp(memory=7, patience=2, size=8, pairing="optimal"),
     Square(memory=5, patience=1), Dynamic(memory=4), Dynamic(), Readj(sigma=0.01, imbalance=1.0, patience=1),
 ]  # fmt: skip
+EAGER = Ordered(imbalance=1.0, enough=0, patience=1, size=8)
 
 
 def check(case: Case, data: st.DataObject) -> int:
-    scheme = data.draw(st.sampled_from(SCHEMES), "scheme")
+    schemes = [*SCHEMES, EAGER] if ordering(spec_of(case)) is not None else SCHEMES
+    scheme = data.draw(st.sampled_from(schemes), "scheme")
     tasks = data.draw(st.integers(1, 9), "tasks")
     join = make(case, scheme=scheme, tasks=tasks)
     found: Counter[tuple[int, int]] = Counter()

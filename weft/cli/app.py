@@ -255,6 +255,20 @@ def bench_skew(
     return run_skew(parts, rows, batches, as_json=as_json)
 
 
+@bench_app.command("drift", epilog=_examples("weft bench drift", "weft bench drift --case drifting --json"))
+@guarded
+def bench_drift(
+    case: Annotated[str, typer.Option(help="drifting, still, or both.")] = "both",
+    batches: Annotated[int, typer.Option(min=5, help="Batches; the first three do not count.")] = 16,
+    tasks: Annotated[int, typer.Option(min=2, help="Join tasks.")] = 8,
+    as_json: AsJson = False,
+) -> int:
+    """Band join on Spark while keys drift, and while they lie still: A-DSP and auto beside key ranges cut once."""
+    from weft.cli.bench import run_drift
+
+    return run_drift(case, batches, tasks, as_json=as_json)
+
+
 @bench_app.command("inequality", epilog=_examples("weft bench inequality", "weft bench inequality --rows 20000 --json"))
 @guarded
 def bench_inequality(

@@ -12,7 +12,7 @@ from rich.text import Text
 from weft.cli.output import err, out, print_json
 from weft.errors import SpecError, UnknownName, WeftError
 
-__all__ = ["run_documents", "run_inequality", "run_kernel", "run_skew", "run_spark", "run_sta"]
+__all__ = ["run_documents", "run_drift", "run_inequality", "run_kernel", "run_skew", "run_spark", "run_sta"]
 
 
 def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
@@ -75,6 +75,29 @@ def _line(one: dict[str, Any]) -> tuple[str, str, str, str, str]:
         return "own join", rows, f"{one['weft_rows_per_s']:,} rows/s", native, f"{one['weft_over_native']:.1f} x"
     null = f"null join {one['null_rows_per_s']:,} rows/s"
     return "throughput", rows, f"{one['weft_rows_per_s']:,} rows/s", null, f"{one['weft_over_null']:.2f} x"
+
+
+def run_drift(case: str, batches: int, tasks: int, *, as_json: bool) -> int:
+    """Measure adaptive schemes beside static ranges."""
+    from weft.bench.drift import CASES, run
+
+    if case not in (*CASES, "both"):
+        raise SpecError.of(f"--case is {case!r}.", f"Known: {', '.join(CASES)}, both.", "write --case drifting.")
+    cases = CASES if case == "both" else {case: CASES[case]}
+    with _status("writing data, starting Spark ...", as_json) as say:
+        results = run(cases, batches, tasks, say)
+    if as_json:
+        print_json(results)
+        return 0
+    title = f"band join on Spark, {tasks} tasks on two cores, rows per second; in brackets beside ranges cut once"
+    table = _table(title, "keys", "rows a batch", "pairs a row", "range, static", "adsp", "auto")
+    for one in results:
+        rates = [f"{one[f'{s}_rows_per_s']:,} ({one[f'{s}_over_range']:.2f} x)" for s in ("adsp", "auto")]
+        table.add_row(
+            one["case"], f"{one['rows']:,}", f"{one['pairs_per_row']:g}", f"{one['range_rows_per_s']:,}", *rates
+        )
+    out().print(table)
+    return 0
 
 
 def run_documents(rows: int, windows: str, batches: int, scheme: str, *, as_json: bool) -> int:

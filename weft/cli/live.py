@@ -142,6 +142,11 @@ def summary_table(summary: Summary, *, one_stream: bool = False) -> Table:
     table.add_row("late, dropped", late)
     table.add_row("mean rows/s", f"{summary.rate:,.0f}")
     table.add_row("state", f"{summary.state_rows:,} rows, {size(summary.state_bytes)} in {summary.state_files:,} files")
+    table.add_row("tasks", f"{summary.tasks:.1f} in use on average, {summary.peak_tasks} at most; "
+                           f"{summary.requests:,.0f} join requests per task and batch")  # fmt: skip
+    table.add_row(
+        "sent to tasks", f"{summary.routed:,} rows, {size(summary.routed_bytes)}; resource cost {summary.cost:,.1f}"
+    )
     if summary.migrations:
         table.add_row("migrations", f"{len(summary.migrations)}")
     for batch, event in summary.migrations:

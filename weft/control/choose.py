@@ -8,8 +8,9 @@ from weft.control.trees import settled
 from weft.control.two_predicates import TwoPredicates, two_predicates
 from weft.errors import SpecError, UnknownName
 from weft.index import INDEXES, kind_of
-from weft.routing import FastJoin, Hash, Matrix, Range, Scheme, Slices, scheme_named
-from weft.spec import JoinSpec, Last, Op, Within
+from weft.routing import FastJoin, Hash, Matrix, Ordered, Scheme, Slices, scheme_named
+from weft.routing.adsp import ordering
+from weft.spec import JoinSpec, Last, Within
 
 __all__ = ["Choice", "Limits", "check_tasks", "choose", "estimate"]
 
@@ -36,7 +37,9 @@ class Limits:
     skew: float = 1.5
     """Work of the busiest task over that of the idlest from which keys move or are split."""
     skew_arrivals: float = 1000.0
-    """Rows per task and batch from which skew is worth a migration."""
+    """Rows per task and batch (or held per task, for ranges) from which skew is worth a migration."""
+    uneven: float = 1.3
+    """Rows of the fullest key range over the mean from which areas of the tuple matrix take over."""
     rows: int = 1 << 16
     """Stored rows that two inequalities are estimated for; a count window knows its own."""
     probes: int = 1 << 16
@@ -78,7 +81,6 @@ def choose(
 
 
 def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
-    within = spec.access.within
     if any(column != spec.left.bucket for column in spec.left.equal):
         # The number of a tumbling window alone is no key: all that arrives now would go to one task.
         if tasks < limits.skew_tasks:
@@ -87,11 +89,15 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
         return even, "starts as a hash of the key; keys move, or are split, only where measured skew calls for it"
     if tasks < limits.range_tasks:
         return Matrix(), "one task needs no routing"
-    timed = within is not None and within.left == spec.left.time
-    if within is not None and not timed and (within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None):
-        return Range(), "a band meets only neighbouring keys; boundaries follow samples of the keys"
-    if timed and isinstance(spec.window, Within):
+    ordered = Ordered(imbalance=limits.uneven, enough=limits.skew_arrivals)
+    if ordered.ranges(spec):
+        then = "key ranges while they are even; areas of the tuple matrix (A-DSP) once keys move or one is too hot for a range"
+        return ordered, f"a band meets only neighbouring keys: {then}"
+    within = spec.access.within
+    if isinstance(spec.window, Within) and within is not None and within.left == spec.left.time:
         return Slices(), "any condition, balanced whatever the keys; slices of time where a batch spans many windows"
+    if ordering(spec) is not None:
+        return ordered, "starts as a matrix; areas (A-DSP) that leave out what cannot match once they relieve its tasks"
     return Matrix(), "any condition, balanced whatever the keys: rows times columns over random draws"
 
 

@@ -11,7 +11,18 @@ from weft.control.choose import Choice, Limits, estimate
 from weft.control.draw import draw, draw_svg
 from weft.control.trees import predicted
 from weft.control.two_predicates import TwoPredicates
-from weft.routing import AreaPlan, BicliquePlan, FastJoinPlan, MatrixPlan, Plan, RangePlan, SplitPlan, StaPlan
+from weft.routing import (
+    AreaPlan,
+    BicliquePlan,
+    FastJoinPlan,
+    MatrixPlan,
+    Ordered,
+    Plan,
+    RangePlan,
+    Slices,
+    SplitPlan,
+    StaPlan,
+)  # fmt: skip
 from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
 from weft.spec.duration import show_duration
 
@@ -60,7 +71,7 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
         ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
         ("window", str(spec.window)),
         ("scheme", f"{choice.scheme.name} over {tasks} task{'s' if tasks != 1 else ''}: {choice.why_scheme}"),
-        ("plan", _shape(first) + (f", then {_shape(later)}" if later else "") + _slices(choice)),
+        ("plan", _shape(first) + (f", then {_shape(later)}" if later else "") + _at_need(choice)),
         ("kept", _times(*(later or first).copies())),
         ("looked up", _times(*(later or first).lookups())),
         ("index", f"{choice.index}: {choice.why_index}"),
@@ -97,11 +108,16 @@ def _ways(spec: JoinSpec, ways: TwoPredicates) -> str:
 
 
 def _later(spec: JoinSpec, choice: Choice, tasks: int) -> Plan | None:
-    return RangePlan.over(spec.access, tasks, ()) if choice.scheme.name == "range" else None
+    scheme = choice.scheme
+    ranges = scheme.ranges(spec) if isinstance(scheme, Ordered) else scheme.name == "range"
+    return RangePlan.over(spec.access, tasks, ()) if ranges else None
 
 
-def _slices(choice: Choice) -> str:
-    return ", then slices of time if the batches are long" if choice.scheme.name == "slices" else ""
+def _at_need(choice: Choice) -> str:
+    """Tell what the scheme turns to when the statistics call for it."""
+    if isinstance(choice.scheme, Ordered):
+        return ", then areas cut by the keys seen, if need be"
+    return ", then slices of time if the batches are long" if isinstance(choice.scheme, Slices) else ""
 
 
 def _shape(plan: Plan) -> str:

@@ -30,6 +30,16 @@ class Shipment:
     piece: int
     header: Header | None = None
     delivery: Delivery | None = None
+    packed: int = 0
+    """Bytes it had on its way; 0 where it was handed over in memory."""
+
+    @property
+    def size(self) -> int:
+        """Return the bytes routed: those of the message, or of its arrays if it never was one."""
+        if self.packed or self.delivery is None:
+            return self.packed
+        block = self.delivery.block
+        return int(block.words.nbytes + block.u.nbytes + self.delivery.role.nbytes + block.payload.nbytes)
 
 
 def pack_delivery(
@@ -68,10 +78,10 @@ def unpack(data: pa.Buffer) -> Shipment:
     columns = [one_chunk(column) for column in table.columns]
     if piece < 0:
         header = Header(partition, note["rows"], note["newest"], columns[0].to_numpy(), note["refused"])
-        return Shipment(side, partition, piece, header=header)
+        return Shipment(side, partition, piece, header=header, packed=data.size)
     first = table.column_names.index("_u")
     words = read_words(table.column_names[:first], columns, columns[first + 2 :], note["words"], table.num_rows)
     payload = table.select(range(first + 2, table.num_columns)).replace_schema_metadata(None)
     block = Block(words, columns[first].to_numpy(), payload)
     delivery = Delivery(note["task"], side, block, columns[first + 1].to_numpy())
-    return Shipment(side, partition, piece, delivery=delivery)
+    return Shipment(side, partition, piece, delivery=delivery, packed=data.size)

@@ -88,6 +88,7 @@ class Worker:
         plan = self.plan or plan_of(self.job, self.store, self.batch)
         state, previous = self._load(plan)
         loaded = self.now()
+        shipments = list(shipments)
         arrivals = collect_arrivals(self.job, shipments, state.clock)
         done = step(self.job.spec, self.job.index, state, arrivals, task=self.task)
         stats = done.stats
@@ -115,7 +116,12 @@ class Worker:
             reason = self.store.reason(self.batch) if self.migrated else ""
             moved = {"migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost}
             moved["moving"] = self.pinned  # why the next batch migrates, "" if it does not; task 0 knows
-            metrics = {"pairs": count, "seconds": seconds, **moved, **done.stats.to_json()}
+            routed = {  # the paper's join requests and bandwidth (001-44)
+                "asked": sum(int(words.shape[1]) for words in done.view.probed.values()),
+                "routed": sum(len(block) for block in arrivals.blocks.values()),
+                "routed_bytes": sum(shipment.size for shipment in shipments),
+            }
+            metrics = {"pairs": count, "seconds": seconds, **moved, **routed, **done.stats.to_json()}
             self.store.write_metrics(self.task, self.batch, metrics)
 
     def _load(self, plan: Plan) -> tuple[TaskState, Manifest | None]:

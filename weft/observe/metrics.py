@@ -62,6 +62,13 @@ class BatchMetrics:
     seconds: dict[str, float]
     moving: str = ""
     """Why a new plan was pinned for the next batch, "" if none was: a migration is under way."""
+    active: int = 0
+    """Tasks that hold rows or were asked: tasks of an elastic plan may rest."""
+    asked: int = 0
+    """Join requests: rows that came to look for partners, copies counted."""
+    routed: int = 0
+    """Rows sent to tasks, copies counted."""
+    routed_bytes: int = 0
 
     @classmethod
     def of_tasks(cls, batch: int, found: Sequence[dict[str, Any]]) -> BatchMetrics:
@@ -77,6 +84,8 @@ class BatchMetrics:
             batch, len(found), total["arrived"], total["held"], total["late"], sum(int(one["pairs"]) for one in found),
             imbalance(held if any(held) else arrived), Migration.of_tasks(found), slowest,
             next((str(one["moving"]) for one in found if one.get("moving")), ""),
+            sum(bool(rows or one.get("asked", 0)) for rows, one in zip(held, found, strict=True)),
+            *(sum(int(one.get(name, 0)) for one in found) for name in ("asked", "routed", "routed_bytes")),
         )  # fmt: skip
 
 

@@ -8,7 +8,19 @@ from typing import Any
 from weft.observe.metrics import BatchMetrics, Migration
 from weft.types import SIDES, Side
 
-__all__ = ["BatchReport", "Summary"]
+__all__ = ["BatchReport", "Summary", "resource_cost"]
+
+ROWS_PER_TASK_SECOND = 1_000_000.0
+"""Rows sent that cost as much as one task for one second: the price of bandwidth in RC."""
+
+
+def resource_cost(task_seconds: float, rows: float) -> float:
+    """Return RC = Σ r t_r (001-44): tasks for as long as they were held, and rows sent or moved at their price.
+
+    >>> resource_cost(10.0, 500_000)
+    10.5
+    """
+    return task_seconds + rows / ROWS_PER_TASK_SECOND
 
 
 @dataclass(frozen=True)
@@ -31,6 +43,10 @@ class BatchReport:
     migration: Migration | None = None
     moving: str = ""
     """Why the next batch migrates, "" if it does not."""
+    active: int = 0
+    asked: int = 0
+    routed: int = 0
+    routed_bytes: int = 0
 
     @classmethod
     def of(cls, batch: int, seconds: float, read: int, metrics: BatchMetrics | None, pairs: int | None) -> BatchReport:
@@ -40,13 +56,24 @@ class BatchReport:
             return cls(batch, seconds, read, none, pairs, none, none, 1.0, 0)
         return cls(
             batch, seconds, read, metrics.arrived, metrics.pairs if pairs is None else pairs, metrics.held, metrics.late,
-            metrics.imbalance, metrics.tasks, metrics.migration, metrics.moving,
+            metrics.imbalance, metrics.tasks, metrics.migration, metrics.moving, metrics.active, metrics.asked, metrics.routed,
+            metrics.routed_bytes,
         )  # fmt: skip
 
     @property
     def rate(self) -> float:
         """Return rows per second."""
         return self.read / self.seconds if self.seconds else 0.0
+
+    @property
+    def requests(self) -> float:
+        """Return the join requests per active task."""
+        return self.asked / self.active if self.active else 0.0
+
+    @property
+    def cost(self) -> float:
+        """Return RC = Σ r t_r of the batch (001-44)."""
+        return resource_cost(self.active * self.seconds, self.routed + (self.migration.rows if self.migration else 0))
 
     @property
     def state_rows(self) -> int:
@@ -60,7 +87,9 @@ class BatchReport:
             "rows_right": self.rows["right"], "pairs": self.pairs, "rows_per_s": round(self.rate, 1),
             "state_rows": self.state_rows, "state_left": self.held["left"], "state_right": self.held["right"],
             "late_left": self.late["left"], "late_right": self.late["right"], "imbalance": round(self.imbalance, 3),
-            "tasks": self.tasks, "migration": None if self.migration is None else self.migration.to_json(),
+            "tasks": self.tasks, "active_tasks": self.active, "requests_per_task": round(self.requests, 1),
+            "rows_routed": self.routed, "bytes_routed": self.routed_bytes, "cost": round(self.cost, 3),
+            "migration": None if self.migration is None else self.migration.to_json(),
             "moving": bool(self.moving),
         }  # fmt: skip
 
@@ -80,6 +109,13 @@ class Summary:
     slowest: float = 0.0
     state_files: int = 0
     state_bytes: int = 0
+    task_seconds: float = 0.0
+    peak_tasks: int = 0
+    asked: int = 0
+    asked_tasks: int = 0
+    routed: int = 0
+    routed_bytes: int = 0
+    cost: float = 0.0
 
     def add(self, report: BatchReport) -> None:
         """Count one more batch."""
@@ -92,6 +128,11 @@ class Summary:
             self.late[side] += report.late[side]
         self.state_rows = report.state_rows
         self.slowest = max(self.slowest, report.seconds)
+        self.task_seconds += report.active * report.seconds
+        self.peak_tasks = max(self.peak_tasks, report.active)
+        self.asked, self.asked_tasks = self.asked + report.asked, self.asked_tasks + report.active
+        self.routed, self.routed_bytes = self.routed + report.routed, self.routed_bytes + report.routed_bytes
+        self.cost += report.cost
         if report.migration is not None:
             self.migrations.append((report.batch, report.migration))
 
@@ -100,6 +141,16 @@ class Summary:
         """Return rows per second of batch time."""
         return self.read / self.seconds if self.seconds else 0.0
 
+    @property
+    def tasks(self) -> float:
+        """Return the active tasks, mean over time."""
+        return self.task_seconds / self.seconds if self.seconds else 0.0
+
+    @property
+    def requests(self) -> float:
+        """Return the join requests per active task and batch."""
+        return self.asked / self.asked_tasks if self.asked_tasks else 0.0
+
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as JSON data."""
         return {
@@ -107,5 +158,9 @@ class Summary:
             "rows_left": self.rows["left"], "rows_right": self.rows["right"], "pairs": self.pairs,
             "late_left": self.late["left"], "late_right": self.late["right"], "rows_per_s": round(self.rate, 1),
             "state_rows": self.state_rows, "state_files": self.state_files, "state_bytes": self.state_bytes,
-            "migrations": [{"batch": batch, **event.to_json()} for batch, event in self.migrations],
+            "active_tasks": round(self.tasks, 2), "peak_tasks": self.peak_tasks,
+            "requests_per_task": round(self.requests, 1), "rows_routed": self.routed, "bytes_routed": self.routed_bytes,
+            "rows_migrated": sum(event.rows for _, event in self.migrations), "adjustments": len(self.migrations),
+            "adjustment_seconds": round(sum(event.seconds for _, event in self.migrations), 3),
+            "cost": round(self.cost, 3), "migrations": [{"batch": batch, **event.to_json()} for batch, event in self.migrations],
         }  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.routing.adsp import Adsp, AreaPlan
+from weft.routing.adsp import Adsp, AreaPlan, Ordered
 from weft.routing.biclique import Biclique, BicliquePlan
 from weft.routing.broadcast import BroadcastPlan
 from weft.routing.chain import ChainPlan
@@ -30,7 +30,7 @@ from weft.routing.sta import StaPlan
 __all__ = [
     "PLANS", "SCHEMES", "Adsp", "AreaPlan", "Biclique", "BicliquePlan", "Broadcast", "BroadcastPlan", "ChainPlan",
     "Chained", "ContRand", "DocumentPlan", "Dynamic", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix",
-    "MatrixPlan", "Notes", "Pim", "Plan", "Random", "Range", "RangePlan", "Readj", "ReadjPlan", "Scheme", "SlicePlan", "Slices",
-    "Split", "SplitPlan", "Square", "Sta", "StaPlan", "TaskStats", "TaskView", "best_shape", "next_plan", "plan_from_json",
-    "scheme_named",
+    "MatrixPlan", "Notes", "Ordered", "Pim", "Plan", "Random", "Range", "RangePlan", "Readj", "ReadjPlan", "Scheme", "SlicePlan",
+    "Slices", "Split", "SplitPlan", "Square", "Sta", "StaPlan", "TaskStats", "TaskView", "best_shape", "next_plan",
+    "plan_from_json", "scheme_named",
 ]  # fmt: skip

@@ -21,7 +21,7 @@ def next_plan(spec: JoinSpec, scheme: Scheme, plan: Plan, stats: Sequence[TaskSt
     A plan that another scheme left behind (the user restarted with a new one) gives way to the scheme's first plan.
     """
     first = scheme.initial(spec, plan.tasks)
-    if plan.scheme not in (first.scheme, scheme.name):
+    if plan.scheme not in (first.scheme, scheme.name, *scheme.reaches):
         return first, f"scheme is now {scheme.name}"
     if not stats:
         return plan, ""

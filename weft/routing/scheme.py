@@ -64,6 +64,8 @@ class Scheme:
     """A routing scheme as configured by the user: a frozen dataclass with a name. Every method is pure."""
 
     name: ClassVar[str]
+    reaches: ClassVar[tuple[str, ...]] = ()
+    """Plans of other kinds than the first one that the scheme changes to by itself."""
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         """Return the plan to start with; raise SpecError when the scheme cannot serve this join."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from weft.errors import SpecError, UnknownName
-from weft.routing.adsp import Adsp
+from weft.routing.adsp import Adsp, Ordered
 from weft.routing.biclique import Biclique
 from weft.routing.broadcast import BroadcastPlan
 from weft.routing.chained import Chained, Pim
@@ -147,8 +147,8 @@ def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
 
 
 _ALL: tuple[type[Scheme], ...] = (
-    Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Adsp, Square, Dynamic, Readj, Sta, Chained,
-    Pim, Slices,
+    Hash, Broadcast, Split, Matrix, Range, Biclique, ContRand, Random, FastJoin, Adsp, Ordered, Square, Dynamic, Readj, Sta,
+    Chained, Pim, Slices,
 )  # fmt: skip
 SCHEMES: dict[str, type[Scheme]] = {kind.name: kind for kind in _ALL}
 """Schemes by the name users write."""

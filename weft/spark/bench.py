@@ -70,12 +70,20 @@ class JoinTime:
         return float(sum(task["seconds"][part] for task in self.tasks))
 
 
-def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) -> list[BatchTime]:
+def time_query(
+    spark: SparkSession,
+    kind: str,
+    load: Workload,
+    scratch: Path,
+    scheme: str | Scheme = "auto",
+    tasks: int | None = None,
+) -> list[BatchTime]:
     """Run one of the queries over all its files, a batch at a time."""
     left, right = (_read(spark, folder, load.files) for folder in (load.left, load.right))
     state = str(scratch / "state")
     if kind == "weft":
-        frame = join(left, right, on=f"abs(l.key - r.key) <= {load.width}", window=_window(load), state=state)
+        near = f"abs(l.key - r.key) <= {load.width}"
+        frame = join(left, right, on=near, window=_window(load), scheme=scheme, tasks=tasks, state=state)
     elif kind == "null":
         frame = _null(left, right)
     else:

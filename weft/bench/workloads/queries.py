@@ -1,20 +1,21 @@
 """The join queries of the A-DSP paper as a spec and two streams of keys (001-46).
 
-Both streams of a query have the same volume: the paper's Square needs 16 = 4 x 4 tasks for each of them. Key domains are
-those of TPC-H at scale 1 (10,000 suppliers; one order in fifteen of 1,500,000, the keys as sparse as TPC-H's; quantities
-1 to 50), drawn by Zipf's law.
+Both streams of a query have the same volume: the paper's Square needs 16 = 4 x 4 tasks for each of them. The TPC-H queries
+take rows of LINEITEM, each stream from a table of its own seed, with the join attribute drawn by Zipf's law; B_NCI's sides
+pass its filters. Tables have scale 0.1 (1,000 suppliers, 150,000 orders) or as much as it takes to have the rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.bench.workloads.feeds import feed_dates, stock_prices
-from weft.bench.workloads.zipf import seeded_keys
+from weft.bench.workloads.tpch import INSTRUCTIONS, MODES, lineitem
 from weft.spec import Compare, Condition, JoinSpec, Key, Op, build_spec, unbounded
 
 __all__ = ["QUERIES", "Query", "social"]
@@ -24,12 +25,20 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Query:
-    """A join on one key: `keys(rows, z, seed)` draws one stream; `reach` is how far keys may lie apart (None: any)."""
+    """A join on one key: `keys(rows, z, seed)` draws one stream; `reach` is how far keys may lie apart (None: any).
+
+    `right` draws the right stream where it is another one.
+    """
 
     name: str
     spec: JoinSpec
     keys: Callable[[int, float, int], Ints]
     reach: int | None
+    right: Callable[[int, float, int], Ints] | None = None
+
+    def streams(self) -> tuple[Callable[[int, float, int], Ints], Callable[[int, float, int], Ints]]:
+        """Return what draws the left and the right stream."""
+        return self.keys, self.right or self.keys
 
 
 def _band(name: str, width: int | None) -> JoinSpec:
@@ -43,17 +52,31 @@ def _band(name: str, width: int | None) -> JoinSpec:
     return build_spec(Condition(name, (compare,)), unbounded())
 
 
-def _orders(rows: int, z: float, seed: int) -> Ints:
-    number = seeded_keys(rows, 100_000, z, seed)
-    return number // 8 * 32 + number % 8 + 1
+@lru_cache(maxsize=64)
+def _lines(on: str, where: str, rows: int, z: float, seed: int) -> Ints:
+    """Return a column of the first `rows` LINEITEM rows that pass a filter; both sides' tables have the same scale."""
+    share = 1.0 if where == "all" else 0.1 / len(MODES)  # the rarer of B_NCI's filters
+    table = lineitem(max(0.1, 1.1 * rows / (6_000_000 * share)), seed, z=z, on=on)
+    passed = {
+        "all": np.ones(len(table), np.bool_),
+        "truck": (table.shipmode == MODES.index("TRUCK")) & (table.quantity > 45),
+        "none": table.shipinstruct == INSTRUCTIONS.index("NONE"),
+    }[where]
+    found: Ints = getattr(table, on)[passed][:rows]
+    assert len(found) == rows, f"{len(found)} rows of LINEITEM pass, {rows} were asked for"
+    return found
 
 
 QUERIES = {
-    "E_Q5": Query("E_Q5", _band("l.suppkey = r.suppkey", 0), lambda n, z, seed: seeded_keys(n, 10_000, z, seed) + 1, 0),
-    "B_NCI": Query("B_NCI", _band("abs(l.orderkey - r.orderkey) <= 1", 1), _orders, 1),
-    "B_MR": Query(
-        "B_MR", _band("abs(l.quantity - r.quantity) <= 49", 49), lambda n, z, seed: seeded_keys(n, 50, z, seed) + 1, 49
+    "E_Q5": Query("E_Q5", _band("l.suppkey = r.suppkey", 0), partial(_lines, "suppkey", "all"), 0),
+    "B_NCI": Query(
+        "B_NCI",
+        _band("abs(l.orderkey - r.orderkey) <= 1", 1),
+        partial(_lines, "orderkey", "truck"),
+        1,
+        partial(_lines, "orderkey", "none"),
     ),
+    "B_MR": Query("B_MR", _band("abs(l.quantity - r.quantity) <= 49", 49), partial(_lines, "quantity", "all"), 49),
     "Stock": Query(
         "Stock",
         _band("abs(l.price - r.price) <= 20", 20),

@@ -93,8 +93,8 @@ def lineitem(scale: float, seed: int = 1, *, z: float | None = None, on: str = "
         "shipmode": draw.integers(0, len(MODES), rows), "shipinstruct": draw.integers(0, len(INSTRUCTIONS), rows),
     }  # fmt: skip
     if z is not None:
-        domain = {"orderkey": len(order.orderkey), "suppkey": many, "quantity": 50}[on]
-        columns[on] = seeded_keys(rows, domain, z, seed + 100) + 1
+        values = {"orderkey": order.orderkey, "suppkey": np.arange(1, many + 1), "quantity": np.arange(1, 51)}[on]
+        columns[on] = values[seeded_keys(rows, len(values), z, seed + 100)]
     return Lineitem(**columns)
 
 

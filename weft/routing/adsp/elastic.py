@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from weft.errors import SpecError
+from weft.routing.adsp.flow import Flow, lasting, plain
 from weft.routing.adsp.generate import Layout, place
 from weft.routing.adsp.mapping import Pairing
 from weft.routing.adsp.notes import Seen, gathered, noted
@@ -66,13 +67,23 @@ class Elastic(Scheme):
         """Return the scheme for what was seen with `memory` tuples a task; with None, or too small a one, that of `tasks`."""
         raise NotImplementedError
 
+    def spread(self, spec: JoinSpec, seen: Seen, tasks: int) -> tuple[Layout, str]:
+        """Return the layout that uses all tasks: areas, or the plain matrix where keys move too fast for them, and says so."""
+
+        def areas(flow: Flow) -> Layout:
+            return self.layout(spec, Seen(*flow, {}, 0), tasks, None)
+
+        if lasting(seen.flow, tasks, areas):
+            return self.layout(spec, seen, tasks, None), ""
+        return plain(seen.left.total, seen.right.total, tasks), "keys move faster than areas can follow: "
+
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         """Spread the first batches as a plain matrix: nothing is known yet."""
         term = self.order(spec)
         return AreaPlan.whole(tasks, () if term is None else (term.left, term.right))
 
     def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
-        return noted(spec, view, before, 4 * self.size)
+        return noted(spec, view, before, 4 * self.size, lately=self.memory is None)
 
     def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
         first = self.initial(spec, plan.tasks)
@@ -81,9 +92,7 @@ class Elastic(Scheme):
         if plan.columns != first.columns:
             return replace(first, epoch=plan.epoch + 1), f"scheme is now {self.name}"
         seen = gathered(plan, stats)
-        if seen is None or (
-            seen.age % self.patience and plan.epoch
-        ):  # the first plan knew nothing: no patience with it
+        if seen is None or not self._due(plan, seen):
             return plan, ""
         made, why = self.decide(spec, plan, seen)
         if made is None:
@@ -91,16 +100,26 @@ class Elastic(Scheme):
         areas = place(made, plan.areas, seen.mass, plan.tasks, self.pairing)
         return replace(plan, areas=areas, epoch=plan.epoch + 1), why
 
+    def _due(self, plan: AreaPlan, seen: Seen) -> bool:
+        """Tell whether a plan may change: every `patience` batches.
+
+        The first plan knew nothing, so the paper's elasticity has no patience with it. Areas for all tasks wait until the
+        keys were watched for so many batches: the plain matrix they start with is what keys that run away are left with.
+        """
+        if not plan.epoch and (self.memory is not None or not plan.columns):
+            return True
+        return seen.age % self.patience == 0
+
     def decide(self, spec: JoinSpec, plan: AreaPlan, seen: Seen) -> tuple[Layout | None, str]:
         """Return the layout to change to, and why; None to stay."""
         active = len(plan.active)
         if self.memory is None:
             if seen.fullest * plan.tasks * self.gain <= seen.left.total + seen.right.total:
                 return None, ""  # no layout whatever could relieve it enough
-            made = self.layout(spec, seen, plan.tasks, None)
+            made, moving = self.spread(spec, seen, plan.tasks)
             if made.fullest >= self.gain * seen.fullest:
                 return None, ""
-            return made, f"fullest task {seen.fullest:,} tuples, {made.fullest:,.0f} in {_shape(made)}"
+            return made, f"{moving}fullest task {seen.fullest:,} tuples, {made.fullest:,.0f} in {_shape(made)}"
         share = seen.fullest / self.memory
         if share > self.high:
             made = self.layout(spec, seen, plan.tasks, self.fill * self.memory)

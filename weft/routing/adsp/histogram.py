@@ -12,9 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.types import WORD_MAX, WORD_MIN, Words
+from weft.types import U32, WORD_MAX, WORD_MIN, Words
 
-__all__ = ["Histogram"]
+__all__ = ["Histogram", "sampled"]
+
+SAMPLE = 4096
+"""Rows of a batch, or of a state, that a histogram is made from, about."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,3 +121,10 @@ class Histogram:
     def of_json(data: Sequence[Sequence[float]]) -> Histogram:
         """Read them back; keys are whole numbers in JSON and stay so."""
         return Histogram(np.array(data[0], np.int64), np.array(data[1], np.float64))
+
+
+def sampled(draws: U32) -> NDArray[np.int64]:
+    """Choose about SAMPLE rows by the low bits of their draws: the high ones have chosen the row of the matrix already."""
+    if len(draws) <= SAMPLE:
+        return np.arange(len(draws))
+    return np.flatnonzero(draws * np.uint32(2654435761) < np.uint32((SAMPLE << 32) // len(draws)))

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.routing.adsp.area import Area
-from weft.routing.adsp.histogram import Histogram
+from weft.routing.adsp.flow import Flow, flow_noted, flows
+from weft.routing.adsp.histogram import Histogram, sampled
 from weft.routing.adsp.plan import AreaPlan
 from weft.routing.scheme import Notes, TaskStats, TaskView
 from weft.spec import JoinSpec
 from weft.types import SIDES, U32, Side, Words
 
-__all__ = ["Seen", "gathered", "noted"]
-
-SAMPLE = 4096
-"""Rows of a batch, or of a state, that a histogram is made from."""
+__all__ = ["LEAST", "Seen", "gathered", "keys_noted", "noted"]
 
 LEAST = 32
 """Histogram entries of a task among very many."""
@@ -39,6 +37,8 @@ class Seen:
     right: Histogram
     held: dict[int, int]
     age: int
+    flow: tuple[Flow, ...] = ()
+    """Arrivals of the last batches, the newest first, where they are noted."""
 
     @property
     def fullest(self) -> int:
@@ -55,22 +55,30 @@ class Seen:
         return (self.left if side == "left" else self.right).mass(least, most)
 
 
-def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int) -> Notes:
+def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int, *, lately: bool = False) -> Notes:
     """Return the notes of one task: the epoch of its plan, batches since, and the histograms of an ordered matrix.
 
-    The active tasks share about `entries` histogram entries a side between them.
+    The active tasks share about `entries` histogram entries a side between them. With `lately` the arrivals of the last
+    batches are noted as well (`flow`).
     """
     plan = view.plan
     if not isinstance(plan, AreaPlan):
         return {}
-    same = before.get("epoch") == plan.epoch
+    columns = plan.columns if view.task in plan.active else ()
+    notes = keys_noted(spec, view, before, plan.epoch, columns, max(LEAST, entries // len(plan.active)))
+    return {**notes, "flow": flow_noted(view, before, plan.columns)} if lately and plan.columns else notes
+
+
+def keys_noted(spec: JoinSpec, view: TaskView, before: Notes, epoch: int, columns: tuple[int, ...], size: int) -> Notes:
+    """Return epoch, age and, for word columns (left, right), histograms of what is held of about `size` entries each."""
+    same = before.get("epoch") == epoch
     age = before.get("age", 0) + 1 if same else 1
-    notes: Notes = {"epoch": plan.epoch, "age": age}
-    if not plan.columns or view.task not in plan.active:
+    notes: Notes = {"epoch": epoch, "age": age}
+    if not columns:
         return notes
     same = same and isinstance(before.get("keys"), dict)  # not the notes of another scheme
-    keys, size = {}, max(LEAST, entries // len(plan.active))
-    for side, column in zip(SIDES, plan.columns, strict=True):
+    keys = {}
+    for side, column in zip(SIDES, columns, strict=True):
         if not same or (spec.expiry(side) is not None and age % REFRESH == 0):
             words, draws = view.held(side)
             parts = [_counted(words[column], draws)]
@@ -81,12 +89,8 @@ def noted(spec: JoinSpec, view: TaskView, before: Notes, entries: int) -> Notes:
 
 
 def _counted(words: Words, draws: U32) -> Histogram:
-    """Count a sample of the words: the low bits of the draws choose, the high ones have chosen the row already."""
-    if len(words) > SAMPLE:
-        rank = draws * np.uint32(2654435761)
-        words = words[np.argpartition(rank, SAMPLE)[:SAMPLE]]
-        return Histogram.of(words, len(draws) / SAMPLE)
-    return Histogram.of(words)
+    rows = sampled(draws)
+    return Histogram.of(words[rows], len(words) / max(len(rows), 1))
 
 
 def gathered(plan: AreaPlan, stats: Sequence[TaskStats]) -> Seen | None:
@@ -108,7 +112,7 @@ def gathered(plan: AreaPlan, stats: Sequence[TaskStats]) -> Seen | None:
     left, right = (_once(plan, side, Histogram.merged(sides[side])) for side in SIDES)
     if left.total + right.total <= 0:
         return None
-    return Seen(left, right, held, min(one.notes["age"] for one in stats))
+    return Seen(left, right, held, min(one.notes["age"] for one in stats), flows(stats))
 
 
 def _copies(area: Area, cell: int, side: Side) -> int:

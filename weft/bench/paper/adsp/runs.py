@@ -69,7 +69,8 @@ def readj(query: Query, tasks: int, sigma: float, window: int | None) -> System:
 def stream(query: Query, sizes: Sequence[tuple[int, int]], z: float, seed: int = 1) -> list[tuple[Arrival, Arrival]]:
     """Draw the batches: rows of both sides by `sizes`."""
     columns = max(query.spec.left.columns, query.spec.right.columns)
-    left, right = (query.keys(sum(size[side] for size in sizes), z, seed + side) for side in (0, 1))
+    rows = [sum(size[side] for size in sizes) for side in (0, 1)]
+    left, right = (draw(rows[side], z, seed + side) for side, draw in enumerate(query.streams()))
     cuts = [np.cumsum([size[side] for size in sizes])[:-1] for side in (0, 1)]
     lefts = arrivals(np.split(left, cuts[0]), columns, seed + 10)
     rights = arrivals(np.split(right, cuts[1]), columns, seed + 11)

@@ -1,0 +1,146 @@
+"""`weft bench drift`: what adapting is worth on Spark. A band join on key ranges cut once, beside A-DSP and beside `auto`.
+
+Two streams, each on all schemes, all with the same pairs:
+
+- *drifting*: keys by Zipf's law (z = 1) around a centre that moves on with every batch and crosses the domain once. Ranges
+  that were even at first leave everything to one task.
+- *still*: uniform keys. Nothing to adapt to, so adapting should cost nothing.
+
+Rates are those of the whole stream behind the first batches, which have no statistics yet under any scheme.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from weft.bench.workloads import zipf_keys
+from weft.routing import Adsp, Range, Scheme
+
+__all__ = ["CASES", "Drift", "centred_keys", "run"]
+
+STEP = 10
+"""Microseconds between two rows of a side."""
+
+WARM = 3
+"""Batches that do not count: static boundaries stand with the third one."""
+
+
+KEPT = 5
+"""Last batches whose pairs are counted; the metrics of older ones may be collected already."""
+
+
+@dataclass(frozen=True)
+class Drift:
+    """Rows of a side and batch, the domain, the band, the window in rows of a side, Zipf's z (None: uniform and still)."""
+
+    rows: int
+    domain: int
+    width: int
+    window: int
+    z: float | None
+
+
+CASES = {
+    "drifting": Drift(200_000, 100_000, 1, 500, 1.0),
+    "still": Drift(400_000, 1 << 20, 4, 400_000, None),
+}
+
+SCHEMES: dict[str, str | Scheme] = {"range": Range(imbalance=math.inf), "adsp": Adsp(), "auto": "auto"}
+"""Boundaries from the first samples for ever; A-DSP; what a user gets who asks for nothing."""
+
+
+def centred_keys(rng: np.random.Generator, rows: int, domain: int, z: float, centre: int) -> NDArray[np.int64]:
+    """Return Zipf keys whose most frequent one is `centre`, the next ones beside it in turn.
+
+    >>> centred_keys(np.random.default_rng(1), 6, 100, 2.0, 50).tolist()
+    [50, 55, 50, 55, 50, 50]
+    """
+    rank = zipf_keys(rng, rows, domain, z)
+    return (centre + np.where(rank % 2 == 0, rank // 2, -(rank + 1) // 2)) % domain
+
+
+def run(
+    cases: dict[str, Drift] | None = None,
+    batches: int = 16,
+    tasks: int = 8,
+    say: Callable[[str], None] = lambda _: None,
+) -> list[dict[str, Any]]:
+    """Measure every case under every scheme; each entry has rows per second of all of them, and their ratios to `range`."""
+    from weft.spark.run import quiet_session
+
+    folder = Path(tempfile.mkdtemp(prefix="weft-bench-"))
+    conf = {"spark.driver.memory": "3g", "spark.sql.streaming.numRecentProgressUpdates": "1000"}
+    spark = quiet_session("weft bench", master="local[2]", state=None, conf=conf, log=folder / "spark.log")
+    try:
+        results = []
+        for name, case in (cases or CASES).items():
+            say(f"{name} keys: writing")
+            load = _write(folder / name, case, batches)
+            say(f"{name} keys: warming up")
+            _rate(spark, _write(folder / "warm", case, WARM + 1), folder / "warm-state", "matrix", tasks)
+            shutil.rmtree(folder / "warm")
+            rates: dict[str, float] = {}
+            pairs: dict[str, int] = {}
+            for scheme, asked in SCHEMES.items():
+                say(f"{name} keys: {scheme}")
+                rates[scheme], pairs[scheme] = _rate(spark, load, folder / f"{name}-{scheme}", asked, tasks)
+            assert len(set(pairs.values())) == 1, f"schemes found different pairs: {pairs}"
+            shutil.rmtree(folder / name)
+            results.append(_entry(name, case, batches, tasks, rates, pairs["range"]))
+        return results
+    finally:
+        spark.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rate(spark: Any, load: Any, scratch: Path, scheme: str | Scheme, tasks: int) -> tuple[float, int]:
+    from weft.spark.bench import time_query
+
+    try:
+        times = time_query(spark, "weft", load, scratch, scheme=scheme, tasks=tasks)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    counted = times[WARM:]
+    pairs = [one.pairs or 0 for one in counted[-KEPT:]]
+    return sum(one.rows for one in counted) / sum(one.seconds for one in counted), sum(pairs) // len(pairs)
+
+
+def _entry(name: str, case: Drift, batches: int, tasks: int, rates: dict[str, float], pairs: int) -> dict[str, Any]:
+    return {
+        "case": name, "rows": 2 * case.rows, "batches": batches, "tasks": tasks,
+        "pairs_per_row": round(pairs / (2 * case.rows), 1),
+        **{f"{scheme}_rows_per_s": round(rate) for scheme, rate in rates.items()},
+        **{f"{s}_over_range": round(rates[s] / rates["range"], 3) for s in rates if s != "range"},
+    }  # fmt: skip
+
+
+def _write(folder: Path, case: Drift, batches: int) -> Any:
+    """Write one file per side and batch."""
+    from weft.spark.bench import Workload
+
+    for number, side in enumerate(("left", "right")):
+        (folder / side).mkdir(parents=True, exist_ok=True)
+        random = np.random.default_rng(number + 1)
+        for batch in range(batches):
+            ids = np.arange(batch * case.rows, (batch + 1) * case.rows)
+            if case.z is None:
+                keys = random.integers(0, case.domain, case.rows)
+            else:
+                keys = centred_keys(random, case.rows, case.domain, case.z, case.domain * batch // batches)
+            stamps = pa.array(ids * STEP, pa.timestamp("us", "UTC"))
+            path = folder / side / f"{batch:06d}.parquet"
+            pq.write_table(pa.table({"id": ids, "key": keys, "ts": stamps, "value": random.random(case.rows)}), path)
+            os.utime(path, (1_700_000_000 + batch, 1_700_000_000 + batch))  # streams take files in order of their age
+    return Workload(folder / "left", folder / "right", 1, case.width, case.window * STEP)

@@ -1,0 +1,193 @@
+"""What `auto` runs for bands and inequalities: key ranges while they are even, A-DSP's areas once they are not.
+
+A range keeps every row once, which nothing betters while keys lie still and no single key is hot. Boundaries that were
+even and are not any more say that the keys moved; boundaries that would be uneven however they are cut say that some keys
+are too hot for one task. Both are measured on what the tasks hold, and both call for areas, which follow the keys and split
+a hot key over several tasks. The way back is never taken: areas of even, still keys are key ranges too, so there is
+nothing to win by it, and nothing can swing to and fro. From there on `Adsp` decides, with its own patience.
+
+An inequality reaches half of all ranges, so for it the matrix it starts with stays, until areas that leave out what
+cannot match relieve its tasks.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+
+from weft.errors import SpecError
+from weft.routing.adsp.area import Area, lay
+from weft.routing.adsp.flow import flow_noted, flows
+from weft.routing.adsp.generate import place
+from weft.routing.adsp.histogram import Histogram
+from weft.routing.adsp.notes import LEAST, Seen, keys_noted
+from weft.routing.adsp.order import ordering
+from weft.routing.adsp.plan import AreaPlan
+from weft.routing.adsp.scheme import Adsp
+from weft.routing.adsp.varietal import Varietal
+from weft.routing.matrix import MatrixPlan, best_shape
+from weft.routing.plan import Plan
+from weft.routing.range import RangePlan
+from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
+from weft.spec import JoinSpec, Op
+from weft.types import SIDES, WORD_MAX, WORD_MIN
+
+__all__ = ["Ordered"]
+
+
+@dataclass(frozen=True)
+class Ordered(Scheme):
+    """Key ranges that give way to areas of the ordered tuple matrix.
+
+    `imbalance` is what the fullest task may hold over the mean; `enough` the rows per task below which no migration is
+    worth its while; `patience` the batches that a plan stays in force at least.
+    """
+
+    name: ClassVar[str] = "ordered"
+    reaches: ClassVar[tuple[str, ...]] = ("range", "areas")
+
+    imbalance: float = 1.3
+    enough: float = 1000.0
+    patience: int = 4
+    size: int = 256
+
+    def __post_init__(self) -> None:
+        if not self.imbalance >= 1 or self.patience < 1 or self.size < 2:
+            raise SpecError.of(
+                f"imbalance={self.imbalance!r}, patience={self.patience!r}, size={self.size!r}.",
+                "They are the fullest task over the mean, batches, and rows of the compressed matrix.",
+                "give imbalance= and patience= at least 1 and size= at least 2.",
+            )
+
+    @property
+    def areas(self) -> Adsp:
+        """Return the scheme that takes over."""
+        return Adsp(patience=self.patience, size=self.size)
+
+    def ranges(self, spec: JoinSpec) -> bool:
+        """Tell whether a tuple meets only its neighbours by key, so that key ranges serve it."""
+        within = spec.access.within
+        if within is None or within.left >= len(spec.left.keys):  # time: all that arrives would go to the last range
+            return False
+        return within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None
+
+    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
+        if ordering(spec) is None:
+            raise SpecError.of(
+                "scheme='ordered' needs a band, an inequality or an equality between keys.",
+                f"The condition is {spec.condition.text}, the window {spec.window}.",
+                "use scheme='matrix', which serves any condition.",
+            )
+        return MatrixPlan(tasks, *best_shape(tasks))
+
+    def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
+        if isinstance(view.plan, AreaPlan):
+            return self.areas.watch(spec, view, before)
+        term = ordering(spec)
+        assert term is not None
+        size = max(LEAST, 4 * self.size // view.plan.tasks)
+        columns = (term.left, term.right)
+        notes = keys_noted(spec, view, before, _mark(view.plan), columns, size)
+        return {**notes, "flow": flow_noted(view, before, columns)}
+
+    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
+        if isinstance(plan, AreaPlan):
+            return self.areas.control(spec, plan, stats)
+        seen = _gathered(plan, stats)
+        rows = 0.0 if seen is None else seen.left.total + seen.right.total
+        if seen is None or plan.tasks == 1 or rows < max(self.enough * plan.tasks, 1):
+            return plan, ""
+        if isinstance(plan, RangePlan):
+            return (plan, "") if seen.age % self.patience else self._uneven(spec, plan, seen)
+        if seen.age & (seen.age - 1) and seen.age % (
+            4 * self.patience
+        ):  # where areas do not help, look ever more rarely
+            return plan, ""
+        return self._first(spec, plan, seen)
+
+    def _first(self, spec: JoinSpec, plan: Plan, seen: Seen) -> tuple[Plan, str]:
+        """Leave the matrix of the first batches: for ranges if they would be even, else for areas if these help."""
+        if not self.ranges(spec):
+            return self._changed(spec, plan, seen, seen.fullest, "areas leave out what cannot match")
+        fresh = RangePlan.over(spec.access, plan.tasks, _cut(seen, plan.tasks))
+        uneven = _imbalance(fresh, seen)
+        if uneven > self.imbalance:
+            fullest = uneven * (seen.left.total + seen.right.total) / plan.tasks
+            after, why = self._changed(spec, plan, seen, fullest, f"one range would hold {uneven:.1f} times the mean")
+            if why:
+                return after, why
+        return (fresh, "first boundaries from samples") if fresh.bounds else (plan, "")
+
+    def _uneven(self, spec: JoinSpec, plan: RangePlan, seen: Seen) -> tuple[Plan, str]:
+        now = seen.fullest / seen.mean
+        if now <= self.imbalance:
+            return plan, ""
+        fresh = RangePlan.over(spec.access, plan.tasks, _cut(seen, plan.tasks))
+        again = _imbalance(fresh, seen)
+        cause = "keys moved" if again <= self.imbalance else "keys too hot for a range"
+        told = f"{cause}: the fullest range holds {now:.1f} times the mean, {again:.1f} if cut anew"
+        after, why = self._changed(spec, plan, seen, seen.fullest, told)
+        if not why and again < 0.8 * now:  # areas would not do (they know no interval), other boundaries would
+            return fresh, f"fullest range at {now:.1f} times the mean, {again:.1f} with new boundaries"
+        return after, why
+
+    def _changed(self, spec: JoinSpec, plan: Plan, seen: Seen, fullest: float, told: str) -> tuple[Plan, str]:
+        """Change to areas if they relieve the fullest task."""
+        first = self.areas.initial(spec, plan.tasks)
+        assert isinstance(first, AreaPlan)
+        layout, moving = self.areas.spread(spec, seen, plan.tasks)
+        if layout.fullest >= self.areas.gain * fullest:
+            return plan, ""
+        areas = place(layout, _as_areas(plan), seen.mass, plan.tasks)
+        count = f"{len(areas)} area{'s' if len(areas) != 1 else ''}"
+        why = (
+            f"{moving}{told}; {fullest:,.0f} tuples become {layout.fullest:,.0f} in {count} of the tuple matrix (A-DSP)"
+        )
+        return AreaPlan(plan.tasks, areas, first.columns, epoch=1), why
+
+
+def _as_areas(plan: Plan) -> tuple[Area, ...]:
+    """Return what the tasks hold as areas, so that Algorithm 4 gives a new cell to the task that has most of it."""
+    if not isinstance(plan, RangePlan):
+        return AreaPlan.whole(plan.tasks).areas
+    ends = [WORD_MIN, *plan.bounds, WORD_MAX]
+    ranges = [(low, high - (high < WORD_MAX)) for low, high in pairwise(ends)]
+    return tuple(lay(Varietal(1, 1), keys, keys, (task,)) for task, keys in enumerate(ranges))
+
+
+def _mark(plan: Plan) -> int:
+    """Return a number by which notes tell the plan they were taken under."""
+    return zlib.crc32(repr(plan).encode())
+
+
+def _gathered(plan: Plan, stats: list[TaskStats]) -> Seen | None:
+    """Add up what the tasks noted under this plan; None when they tell of another one."""
+    mark = _mark(plan)
+    if len(stats) != plan.tasks or any(one.notes.get("epoch") != mark or "keys" not in one.notes for one in stats):
+        return None
+    sides = []
+    for side, copies in zip(SIDES, plan.copies(), strict=True):
+        noted = [Histogram.of_json(one.notes["keys"][side]).scaled(one.held[side] / copies) for one in stats]
+        sides.append(Histogram.merged(noted))
+    held = {task: sum(one.held[side] for side in SIDES) for task, one in enumerate(stats)}
+    return Seen(sides[0], sides[1], held, min(one.notes["age"] for one in stats), flows(stats))
+
+
+def _cut(seen: Seen, tasks: int) -> tuple[int, ...]:
+    """Cut both streams together into equal shares; a key that fills several shares gives one cut."""
+    both = Histogram.merged([seen.left, seen.right])
+    total = np.cumsum(both.weights)
+    at = np.searchsorted(total, total[-1] * np.arange(1, tasks) / tasks)
+    return tuple(int(cut) for cut in np.unique(both.keys[at]) if cut > both.keys[0])
+
+
+def _imbalance(plan: RangePlan, seen: Seen) -> float:
+    """Return what the fullest range holds over the mean."""
+    both = Histogram.merged([seen.left, seen.right])
+    owner = np.searchsorted(np.array(plan.bounds, np.int64), both.keys, side="right")
+    share = np.bincount(owner, both.weights, plan.tasks)
+    return float(share.max() / max(share.mean(), 1e-9))
