@@ -26,9 +26,11 @@ __all__ = ["WARM", "run", "write_documents"]
 WARM = 3
 """Batches that do not count: the first starts the workers, the first partitions come with the third."""
 
+DIFFERENT = 100_000
+
 
 def run(
-    rows: int = 200_000, windows: Sequence[int] = (100, 1_000), batches: int = 3, scheme: str = "auto",
+    rows: int = 400_000, windows: Sequence[int] = (100, 1_000), batches: int = 3, scheme: str = "auto",
     say: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Measure every window; documents per second of the join and of the null join, in one run."""
@@ -72,11 +74,15 @@ def _measured(
 
 
 def write_documents(folder: Path, rows: int, batches: int, files: int = 2) -> int:
-    """Write `rows` documents per batch in so many files; return the files of a batch. Every batch has its unseen values."""
+    """Write `rows` documents per batch in so many files; return the files of a batch.
+
+    Every batch has its unseen values. A large one repeats `DIFFERENT` documents, in their order: windows are far smaller.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     each = max(1, rows // files)
     for batch in range(batches):
-        texts = server_log(each * files, window=batch, wide=True)
+        some = server_log(min(each * files, DIFFERENT), window=batch, wide=True)
+        texts = pa.concat_arrays([some] * -(-each * files // len(some)))
         for file in range(files):
             number = batch * files + file
             ids = pa.array(np.arange(number * each, (number + 1) * each))

@@ -287,7 +287,7 @@ def bench_inequality(
 )
 @guarded
 def bench_documents(
-    rows: Annotated[int, typer.Option(min=100, help="Documents per batch.")] = 200_000,
+    rows: Annotated[int, typer.Option(min=100, help="Documents per batch.")] = 400_000,
     windows: Annotated[str, typer.Option(help="Tumbling windows in documents.")] = "100,1000",
     batches: Annotated[int, typer.Option(min=1, help="Measured batches, after three that do not count.")] = 3,
     scheme: Annotated[str, typer.Option(help="auto, association, disjoint, set-cover or everywhere.")] = "auto",
