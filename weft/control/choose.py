@@ -91,13 +91,12 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
         return Matrix(), "one task needs no routing"
     ordered = Ordered(imbalance=limits.uneven, enough=limits.skew_arrivals)
     if ordered.ranges(spec):
-        then = "key ranges while they are even; areas of the tuple matrix (A-DSP) once keys move or one is too hot for a range"
-        return ordered, f"a band meets only neighbouring keys: {then}"
+        return ordered, "a band meets neighbours only; key ranges while they are even, then areas (A-DSP)"
     within = spec.access.within
     if isinstance(spec.window, Within) and within is not None and within.left == spec.left.time:
         return Slices(), "any condition, balanced whatever the keys; slices of time where a batch spans many windows"
     if ordering(spec) is not None:
-        return ordered, "starts as a matrix; areas (A-DSP) that leave out what cannot match once they relieve its tasks"
+        return ordered, "a matrix, then areas (A-DSP) that leave out what cannot match, once they relieve its tasks"
     return Matrix(), "any condition, balanced whatever the keys: rows times columns over random draws"
 
 
