@@ -45,7 +45,7 @@ test: setup java lint types imports ## Everything: lint, types, imports, unit, p
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -m "not bench and not ($(QUICK))"
 
 check: setup lint types imports ## What needs no Spark: lint, format, types, imports, unit and property tests
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q -n 2 --ignore tests/bench -m "$(QUICK)"
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q -n 2 --ignore tests/bench --ignore tests/docs -m "$(QUICK) and not simulation"
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check --quiet .

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
-from tests.property.cases import Case, cases, comparisons, count, expected_count, fed, make, share
+from tests.examples import share
+from tests.property.cases import Case, cases, comparisons, count, expected_count, fed, make
 from weft.control import Limits, choose, two_predicates
 from weft.spec import Compare, Condition, Key, Op, build_spec, unbounded
 

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.documents import Coded, Reader, coded_members, members_of
 from weft.documents.general import Refusal, spelled_number
 from weft.errors import SpecError
@@ -39,7 +40,7 @@ def written(value: Any, blanks: bool, ascii_only: bool) -> bytes:
 
 
 @given(objects, st.booleans(), st.booleans(), st.booleans(), st.booleans())
-@settings(max_examples=300)
+@at_most(300)
 def test_the_fast_reader_reads_as_the_general_one(
     value: dict[str, Any], blanks: bool, ascii_only: bool, nulls: bool, sets: bool
 ) -> None:
@@ -57,7 +58,7 @@ def test_the_fast_reader_reads_as_the_general_one(
 
 
 @given(st.lists(st.sampled_from(list('{}[]",:10.eE-+ntru\\ x"a"')), max_size=14))
-@settings(max_examples=400)
+@at_most(400)
 def test_garbage_is_refused_exactly_when_python_refuses_it(tokens: list[str]) -> None:
     text = "{" + "".join(tokens)
     read = Reader().read(pa.array([text]))

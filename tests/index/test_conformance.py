@@ -9,16 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.errors import SpecError, UnknownName
 from weft.index import INDEXES, Index, Layout, Probe, Runs, index_named, make_index
 from weft.kernels.bounds import float_of, word_of_float
 from weft.spec.terms import Access, Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Block
 
-quick = settings(deadline=None, max_examples=40)
+quick = at_most(40)
 NAMES = sorted(INDEXES)
 COLUMNS = 4  # a, b, then seq and opp
 SEQ, OPP = 2, 3

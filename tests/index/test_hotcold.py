@@ -7,9 +7,10 @@ from collections import Counter
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.index import HotCold, Layout, Probe
 from weft.index.hotcold import LINKS, count_of, distinct
 from weft.spec.terms import Access, Op, Term
@@ -106,7 +107,7 @@ step = st.tuples(
 
 @pytest.mark.paper("000-26", "000-27", "000-29")
 @given(st.lists(step, max_size=8), st.sampled_from([Op.LT, Op.LE, Op.GT, Op.GE]), st.sampled_from([HotCold, Tight]))
-@settings(deadline=None, max_examples=100)
+@at_most(100)
 def test_moods_never_show(steps, op, kind):
     """Any keys in any bursts: probes find what a list finds."""
     index = kind(LAYOUT, TIME, small=4, fanout=2)

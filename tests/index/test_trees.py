@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.errors import SpecError
 from weft.index import BPlusTree, Chained, CssTree, ImTree, Layout, PimTree, Probe, RoundRobin, TreeSet, make_index
 from weft.spec.terms import Access, Op, Term
 from weft.types import Block
 
-quick = settings(deadline=None, max_examples=40)
+quick = at_most(40)
 narrow: dict[str, Any] = {"leaf": 2, "fan": 4, "small": 3, "fanout": 2}
 KINDS: dict[str, Callable[..., TreeSet]] = {
     "bplustree": partial(BPlusTree, **narrow),

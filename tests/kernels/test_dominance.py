@@ -9,9 +9,10 @@ from itertools import product
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.kernels.plain import plain
 from weft.index import Probe, make_index
 from weft.index import runs as runs_module
@@ -65,7 +66,7 @@ def nested(
 @pytest.mark.paper("Y10")
 @pytest.mark.parametrize(("first", "second"), list(product(INEQUALITIES, INEQUALITIES)))
 @given(left=rows, right=rows, chunk=st.sampled_from([1, 3, 1000]), third=st.booleans())
-@settings(deadline=None, max_examples=25)
+@at_most(25)
 def test_every_pair_of_operators(first, second, left, right, chunk, third) -> None:
     terms = (Term(0, first, 0), Term(1, second, 1), *([Term(2, Op.NE, 2)] if third else []))
     assert join(left, right, terms, chunk) == nested(left, right, terms)

@@ -8,9 +8,10 @@ import json
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.documents import Coded, Reader
 from weft.kernels.doc_join import hash_join, nested_loop
 from weft.kernels.doc_rank import ranked, taken, translated
@@ -39,7 +40,7 @@ def expected(docs: list[Doc]) -> set[tuple[int, int]]:
 
 
 @given(st.one_of(docs_of, wide_of))
-@settings(max_examples=300)
+@at_most(300)
 @pytest.mark.paper("004-01", "004-18", "004-20", "004-21", "004-32")
 def test_all_three_joins_are_the_natural_join(docs: list[Doc]) -> None:
     made = coded(docs)
@@ -60,7 +61,7 @@ def test_all_three_joins_are_the_natural_join(docs: list[Doc]) -> None:
 
 
 @given(docs_of, docs_of)
-@settings(max_examples=200)
+@at_most(200)
 @pytest.mark.paper("004-22")
 def test_strangers_probe_a_tree_that_was_built_without_them(held: list[Doc], probing: list[Doc]) -> None:
     made, asked = coded(held), coded(probing)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.kernels.plain import plain
 from weft.kernels.merge import Sorted, merge_all, merge_double, merge_single
 from weft.types import WORD_MAX, WORD_MIN
 
-quick = settings(deadline=None, max_examples=100)
+quick = at_most(100)
 word = st.one_of(st.integers(0, 4), st.sampled_from([WORD_MIN, WORD_MAX]))
 
 

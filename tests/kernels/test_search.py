@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from tests.examples import at_most
 from tests.kernels.plain import plain
 from weft.kernels import directory, keep, near, search
 from weft.kernels.bounds import float_of, float_range, narrow, word_of_float
 from weft.types import WORD_MAX, WORD_MIN
 
-quick = settings(deadline=None, max_examples=60)
+quick = at_most(60)
 wide = st.one_of(st.integers(0, 60), st.sampled_from([WORD_MIN, WORD_MAX, 0]))
 Ints = NDArray[np.int64]
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.kernels.plain import plain
 from weft.kernels import sort
 from weft.kernels.sort import order_of, remembered, sort_by
 from weft.types import WORD_MAX, WORD_MIN
 
-quick = settings(deadline=None, max_examples=60)
+quick = at_most(60)
 word = st.one_of(st.integers(0, 5), st.integers(WORD_MIN, WORD_MAX), st.sampled_from([WORD_MIN, WORD_MAX]))
 words = st.lists(word, max_size=40).map(lambda values: np.array(values, np.int64))
 

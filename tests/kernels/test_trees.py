@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.errors import SpecError
 from weft.kernels import trees
 from weft.types import WORD_MAX, WORD_MIN
 
-quick = settings(deadline=None, max_examples=60)
+quick = at_most(60)
 key = st.one_of(st.integers(0, 9), st.sampled_from([WORD_MIN, WORD_MAX]))
 steps = st.lists(st.tuples(st.booleans(), key, st.integers(0, 1)), max_size=150)
 widths = st.sampled_from([(2, 4), (3, 5), (4, 4), (5, 7), (32, 32)])

@@ -19,6 +19,8 @@ from weft.routing.loads import load_imbalance
 from weft.spec import Window
 from weft.state import MemoryStore
 
+pytestmark = pytest.mark.simulation
+
 KEYS, ROWS = 2000, 1000
 
 

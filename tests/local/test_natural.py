@@ -10,10 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
+from tests.examples import at_most
 from weft.documents import Read, Reader
 from weft.errors import SpecError, UnknownColumn
 from weft.local import NaturalJoin, natural_join
@@ -83,7 +84,7 @@ def check(result: pa.Table, answer: set[Pair], left: list[Doc], right: list[Doc]
 
 @given(docs_of, st.lists(st.integers(0, 9), min_size=9, max_size=9), st.sampled_from(sorted(WINDOWS)),
        st.sampled_from(EAGER), st.integers(1, 4), st.integers(1, 9))  # fmt: skip
-@settings(max_examples=120)
+@at_most(120)
 @pytest.mark.paper("004-01", "004-21", "004-23", "004-25")
 def test_one_stream(
     docs: list[Doc], times: list[int], window: str, scheme: DocumentScheme, tasks: int, batch: int
@@ -100,7 +101,7 @@ def test_one_stream(
 
 @given(docs_of, docs_of, st.lists(st.integers(0, 9), min_size=18, max_size=18), st.sampled_from(sorted(WINDOWS)),
        st.sampled_from(EAGER), st.integers(1, 4), st.integers(1, 9))  # fmt: skip
-@settings(max_examples=100)
+@at_most(100)
 @pytest.mark.paper("004-01", "004-25")
 def test_two_streams(
     left: list[Doc], right: list[Doc], times: list[int], window: str, scheme: DocumentScheme, tasks: int, batch: int
@@ -135,7 +136,7 @@ class Careless(Reader):
 
 @given(docs_of, st.lists(st.integers(0, 9), min_size=9, max_size=9), st.sampled_from(sorted(WINDOWS)),
        st.sampled_from([*EAGER, Auto(theta=0.0, enough=1)]), st.integers(1, 3), st.integers(1, 9), st.booleans())  # fmt: skip
-@settings(max_examples=120)
+@at_most(120)
 def test_colliding_words_change_nothing(
     docs: list[Doc], times: list[int], window: str, scheme: DocumentScheme, tasks: int, batch: int, two: bool
 ) -> None:

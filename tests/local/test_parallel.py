@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
+from tests.examples import at_most
 from weft.errors import SpecError
 from weft.kernels.parallel import shared as at
 from weft.local import Join, ParallelJoin
@@ -19,7 +20,7 @@ from weft.local.parallel_threads import Interleaved
 from weft.local.parallel_words import Settings
 
 SCHEMA = pa.schema({"id": pa.int64(), "x": pa.int64(), "y": pa.float64(), "t": pa.int64()})
-quick = settings(deadline=None, max_examples=12)
+quick = at_most(12)
 small = Settings(merge_ratio=0.5, task=2, leaf=2, fan=4, workers=3, batch=16, output=8)
 CONDITIONS = [
     "abs(l.x - r.x) <= 1", "l.x = r.x", "l.x < r.x", "l.x >= r.x AND l.y <> r.y", "l.x = r.x AND l.y < r.y",

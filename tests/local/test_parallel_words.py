@@ -10,6 +10,8 @@ from weft.kernels.parallel import shared as at
 from weft.local.parallel_threads import Interleaved, Threads
 from weft.local.parallel_words import Arrivals, Settings, WordJoin, concat
 
+pytestmark = pytest.mark.simulation
+
 
 def arrivals(random, n, keys, sides, band, span):
     """Make tuples; partners lie at most `band` apart, and at most `span` back in time."""

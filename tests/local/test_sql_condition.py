@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.errors import SpecError, UnknownColumn, WeftError
 from weft.local.expr import Compiled, compile_expression
 from weft.local.sql import Analyzed, analyze
@@ -291,7 +292,7 @@ def prepared(on: str) -> tuple[Analyzed, Compiled]:
 
 
 @pytest.mark.parametrize("on", CONDITIONS)
-@settings(max_examples=30)
+@at_most(30)
 @given(left=ROWS, right=ROWS)
 def test_the_parts_mean_the_whole(on: str, left: list[dict[str, Any]], right: list[dict[str, Any]]) -> None:
     tables = pairs_of(as_table(left), as_table(right))

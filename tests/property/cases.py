@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from hypothesis import settings
 from hypothesis import strategies as st
 
 import weft
@@ -57,11 +56,6 @@ SCHEMA = pa.schema(
 )
 OPS = ("<", "<=", ">", ">=", "=", "!=")
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
-
-
-def share(part: float) -> settings:
-    """Return settings with a part of the profile's number of examples."""
-    return settings(max_examples=max(1, round(part * settings().max_examples)))
 
 
 @dataclass(frozen=True)

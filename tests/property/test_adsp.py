@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import share
 from tests.oracle import Batch
 from tests.property.cases import (
     Case,
@@ -19,7 +20,6 @@ from tests.property.cases import (
     expected_count,
     fed,
     make,
-    share,
     spec_of,
     times,
 )  # fmt: skip

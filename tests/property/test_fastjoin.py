@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
+from tests.examples import share
 from tests.oracle import Compare
-from tests.property.cases import Case, Predicate, cases, count, expected_count, fed, legal_indexes, make, share, spec_of
+from tests.property.cases import Case, Predicate, cases, count, expected_count, fed, legal_indexes, make, spec_of
 from tests.routing.fastjoin_plans import fastjoin_plans
 from weft.routing import FastJoin, Plan
 

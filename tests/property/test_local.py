@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
+from tests.examples import share
 from tests.oracle import Batch
 from tests.property.cases import (
     Case,
@@ -24,7 +25,6 @@ from tests.property.cases import (
     legal_schemes,
     legal_tasks,
     make,
-    share,
     spec_of,
     times,
 )  # fmt: skip

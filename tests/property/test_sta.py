@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import weft
 from tests import oracle
+from tests.examples import share
 from tests.oracle import Batch, Compare
 from tests.property.cases import (
     Case,
@@ -23,7 +24,6 @@ from tests.property.cases import (
     expected_count,
     fed,
     make,
-    share,
     spec_of,
     times,
 )

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import share
 from tests.property.cases import (
     Case,
     cases,
@@ -25,7 +26,6 @@ from tests.property.cases import (
     legal_schemes,
     legal_tasks,
     make,
-    share,
     spec_of,
     times,
 )  # fmt: skip

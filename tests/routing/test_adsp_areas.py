@@ -6,9 +6,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.routing.staircases import check_complete, one, staircases, stairs_of
 from weft.bench.workloads import QUERIES, social
 from weft.routing.adsp import (
@@ -40,7 +41,7 @@ def test_the_toy_matrix_needs_four_tasks(mode):
 
 
 @pytest.mark.paper("001-01", "001-02", "001-19", "001-23")
-@settings(max_examples=50)
+@at_most(50)
 @given(staircases(), st.floats(2, 20), st.sampled_from(["greedy", "dp"]), st.sampled_from([None, 1, 3]))
 def test_every_scheme_is_a_complete_information_area(stairs, memory, mode, tries):
     tasks, areas = partition(stairs, memory, mode=mode, tries=tries)
@@ -52,7 +53,7 @@ def test_every_scheme_is_a_complete_information_area(stairs, memory, mode, tries
 
 
 @pytest.mark.paper("001-02", "001-19")
-@settings(max_examples=50)
+@at_most(50)
 @given(staircases(), st.floats(2, 20))
 def test_a_chain_is_a_complete_information_area_too(stairs, memory):
     tasks, areas = chain(stairs, memory)
@@ -101,7 +102,7 @@ def every_dichotomy(stairs: Staircase, memory: float) -> int:
 
 
 @pytest.mark.paper("001-20", "001-24")
-@settings(max_examples=40)
+@at_most(40)
 @given(staircases(most=4), st.integers(3, 12))
 def test_tight_splits_and_bounds_lose_nothing(stairs, memory):
     """Columns that can join nothing may be cut anywhere; such staircases do not come from terms over all words."""
@@ -115,7 +116,7 @@ def test_tight_splits_and_bounds_lose_nothing(stairs, memory):
 
 
 @pytest.mark.paper("001-26")
-@settings(max_examples=60)
+@at_most(60)
 @given(staircases(most=8), st.integers(4, 12))
 def test_the_greedy_split_stays_within_the_worst_case(stairs, memory):
     """Theorem 4, read as tasks of Algorithm 2 over the least (001-26): held against the optimum over dichotomies."""
@@ -148,7 +149,7 @@ def test_a_thousand_by_a_thousand_sample_in_under_a_second():
         assert layout.fullest <= 100 * (1 + 1e-6) and layout.tasks <= 400
 
 
-@settings(max_examples=40)
+@at_most(40)
 @given(staircases(), st.integers(1, 20))
 def test_a_fitting_scheme_fits(stairs, tasks):
     layout = fitting(stairs, tasks)

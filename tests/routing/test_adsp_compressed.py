@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.routing.adsp import Histogram, Staircase
 from weft.spec import Op, Term
 
 
-@settings(max_examples=60)
+@at_most(60)
 @given(
     st.lists(st.integers(-8, 8), min_size=1, max_size=20), st.lists(st.integers(-8, 8), min_size=1, max_size=20),
     st.sampled_from([Op.LT, Op.LE, Op.GT, Op.GE, Op.EQ, Op.BAND]), st.integers(1, 6), st.integers(1, 6),

@@ -6,9 +6,10 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.routing.staircases import matrix, one, staircases
 from weft.routing.adsp import (
     EVERY,
@@ -118,7 +119,7 @@ def layouts(draw: st.DrawFn) -> tuple[tuple[Area, ...], tuple[Area, ...]]:
 
 
 @pytest.mark.paper("001-37", "001-38", "001-39")
-@settings(max_examples=60)
+@at_most(60)
 @given(layouts(), st.lists(st.tuples(st.integers(-1, 5), st.integers(0, 2**32 - 1)), min_size=1, max_size=12))
 def test_after_the_moves_every_task_holds_what_the_new_scheme_gives_it(pair, tuples):
     old, new = pair

@@ -6,9 +6,10 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.routing.test_adsp_scheme import feed, keys_of
 from tests.routing.test_conformance import SPECS, check_meets_once, rows_of
 from weft.bench.drift import centred_keys
@@ -26,7 +27,7 @@ def uniform(rows: int, seed: int, least: int = 0) -> np.ndarray:
 
 @pytest.mark.paper("001-02", "001-31")
 @pytest.mark.parametrize("name", ORDERED)
-@settings(max_examples=12)
+@at_most(12)
 @given(data=st.data())
 def test_every_plan_on_the_way_lets_pairs_meet_once(name, data):
     spec = SPECS[name]

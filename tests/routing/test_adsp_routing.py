@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.routing.adsp import EVERY, SPACE, Area, AreaPlan, Varietal, lay, varietal
 
 
@@ -22,7 +23,7 @@ def test_a_tuple_goes_to_the_areas_that_take_its_key():
 
 
 @pytest.mark.paper("001-17")
-@settings(max_examples=50)
+@at_most(50)
 @given(
     st.floats(1, 40), st.floats(1, 40), st.floats(2, 20), st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=20)
 )

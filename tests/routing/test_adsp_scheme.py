@@ -7,9 +7,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.routing.test_conformance import SPECS, check_meets_once, rows_of
 from weft.bench.simulate import Arrival, Seen, Simulation, arrivals
 from weft.errors import SpecError
@@ -28,7 +29,7 @@ SCHEMES: dict[str, Scheme] = {
 
 @pytest.mark.paper("001-02", "001-03", "001-29", "001-31", "001-42", "001-43")
 @pytest.mark.parametrize("name", SPECS)
-@settings(max_examples=12)
+@at_most(12)
 @given(data=st.data())
 def test_every_plan_on_the_way_lets_pairs_meet_once(name, data):
     """Plans reached from real notes: batches of any keys, growing and shrinking, and restarts with other tasks."""
@@ -82,6 +83,7 @@ def feed(run: Simulation, keys, seed: int = 0) -> Seen:
 @pytest.mark.paper("001-04", "001-44")
 @pytest.mark.parametrize("z", [0, 1, 2])
 @pytest.mark.parametrize("name", ["equal", "band"])
+@pytest.mark.simulation
 def test_64_tasks_are_even_whatever_the_skew(name, z):
     """The first areas are cut by the few rows there are; the second cut, `patience` batches later, is even."""
     run, whole = Simulation(SPECS[name], Adsp(), 64), Simulation(SPECS["not"], Adsp(), 64)
@@ -95,6 +97,7 @@ def test_64_tasks_are_even_whatever_the_skew(name, z):
 
 
 @pytest.mark.paper("001-45", "001-31")
+@pytest.mark.simulation
 def test_tasks_follow_the_load_out_and_in():
     run = Simulation(SPECS["band"], Adsp(memory=4_000), 64, window=4)
     used = []
@@ -108,6 +111,7 @@ def test_tasks_follow_the_load_out_and_in():
 
 @pytest.mark.paper("001-45")
 @pytest.mark.parametrize("scheme", [Adsp(memory=3_000), Adsp(), Square(memory=3_000), Dynamic(memory=3_000)])
+@pytest.mark.simulation
 def test_a_steady_load_leaves_the_plan_alone(scheme):
     run = Simulation(SPECS["band"], scheme, 32, window=4)
     plans = [feed(run, [keys_of(1, 1_500, 5_000, 2 * batch + side) for side in (0, 1)]).plan for batch in range(32)]
@@ -116,6 +120,7 @@ def test_a_steady_load_leaves_the_plan_alone(scheme):
 
 @pytest.mark.paper("001-45")
 @pytest.mark.parametrize("period", [1, 3, 7])
+@pytest.mark.simulation
 def test_an_oscillating_load_changes_at_most_once_per_patience(period):
     scheme = Adsp(memory=2_000, patience=6)
     run = Simulation(SPECS["band"], scheme, 32, window=1)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.errors import SpecError, StateError, UnknownName
 from weft.kernels import mix_words
 from weft.kernels.bounds import float_of
@@ -176,7 +177,7 @@ def reached(draw: st.DrawFn, spec: JoinSpec, scheme: Scheme) -> Plan:
 @pytest.mark.paper("X02")
 @pytest.mark.paper("001-02")
 @pytest.mark.parametrize("name", SPECS)
-@settings(max_examples=30)
+@at_most(30)
 @given(data=st.data())
 def test_every_pair_meets_once(name, data):
     spec = SPECS[name]
@@ -186,7 +187,7 @@ def test_every_pair_meets_once(name, data):
 
 
 @pytest.mark.parametrize("name", [name for name in SPECS if SPECS[name].access.within is not None])
-@settings(max_examples=30)
+@at_most(30)
 @given(data=st.data())
 def test_any_boundaries_will_do(name, data):
     spec = SPECS[name]
@@ -199,7 +200,7 @@ def test_any_boundaries_will_do(name, data):
 
 
 @pytest.mark.parametrize("name", SPECS)
-@settings(max_examples=15)
+@at_most(15)
 @given(data=st.data())
 def test_a_plan_is_its_json(name, data):
     spec = SPECS[name]
@@ -212,7 +213,7 @@ def test_a_plan_is_its_json(name, data):
 
 
 @pytest.mark.parametrize("name", SPECS)
-@settings(max_examples=15)
+@at_most(15)
 @given(data=st.data())
 def test_adapting_and_deciding_are_pure(name, data):
     spec = SPECS[name]

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.documents import Coded, Reader
 from weft.routing import plan_from_json
 from weft.routing.documents import (
@@ -63,7 +64,7 @@ def named(groups: list[frozenset[int]], names: dict[int, str]) -> set[frozenset[
 
 
 @given(docs_of, docs_of, st.integers(1, 70), st.sampled_from(SCHEMES), st.booleans())
-@settings(max_examples=150)
+@at_most(150)
 @pytest.mark.paper("004-02", "004-25", "004-29", "004-33")
 def test_documents_with_a_common_pair_meet(
     seen: list[Doc], later: list[Doc], tasks: int, scheme: DocumentScheme, owner: bool

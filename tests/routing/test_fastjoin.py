@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.routing.fastjoin_plans import fastjoin_plans
 from tests.routing.specs import EQUAL, TUMBLING, TWO, TWO_TUMBLING
 from tests.routing.test_conformance import EDGES, check_meets_once, rows_of
@@ -26,7 +27,7 @@ KeyLoads = dict[int, tuple[float, float]]
 @pytest.mark.paper("X02")
 @pytest.mark.paper("003-02")
 @pytest.mark.parametrize("spec", [EQUAL, TWO, TUMBLING, TWO_TUMBLING], ids=["one", "two", "tumbling", "two tumbling"])
-@settings(max_examples=60)
+@at_most(60)
 @given(data=st.data())
 def test_whatever_the_tables_say_every_pair_meets_once(spec, data):
     left, right = data.draw(rows_of(spec, "left")), data.draw(rows_of(spec, "right"))
@@ -43,7 +44,7 @@ def test_whatever_the_tables_say_every_pair_meets_once(spec, data):
     assert adapted.adapt(tasks) == adapted and adapted.tasks == tasks
 
 
-@settings(max_examples=60)
+@at_most(60)
 @given(st.data())
 def test_rows_that_no_change_names_keep_their_task(data):
     tasks = data.draw(st.integers(1, 7))
@@ -235,7 +236,7 @@ def test_the_table_keeps_within_its_bound():
     assert isinstance(after, FastJoinPlan) and 0 < len(after.moved[0]) <= 30
 
 
-@settings(max_examples=40)
+@at_most(40)
 @given(st.data())
 def test_control_is_pure_and_never_raises_the_greatest_load(data):
     shared = data.draw(st.booleans())

@@ -7,9 +7,10 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from weft.routing.greedyfit import greedy_fit
 from weft.routing.loads import Pair, load_imbalance, loads_of, scaling_gain_ratio
 from weft.routing.safit import sa_fit
@@ -92,7 +93,7 @@ def test_greedyfit_never_overshoots_and_never_makes_imbalance_worse(pair, others
 
 @pytest.mark.paper("003-10")
 @pytest.mark.paper("003-16")
-@settings(max_examples=40)
+@at_most(40)
 @given(pairs())
 def test_greedyfit_against_exhaustive_search(pair):
     """No feasible set closes more than the optimum; GreedyFit leaves out no key that still fits, and finds one if any does."""
@@ -136,7 +137,7 @@ def test_one_hot_key_cannot_be_helped():
 
 
 @pytest.mark.paper("003-14")
-@settings(max_examples=40)
+@at_most(40)
 @given(pairs(), st.integers(0, 5))
 def test_safit_stays_feasible_and_is_a_function_of_its_seed(pair, seed):
     chosen = sa_fit(pair, seed, steps=20)
@@ -146,7 +147,7 @@ def test_safit_stays_feasible_and_is_a_function_of_its_seed(pair, seed):
 
 @pytest.mark.paper("003-14")
 @pytest.mark.paper("003-15")
-@settings(max_examples=15)
+@at_most(15)
 @given(pairs(most=5))
 def test_safit_finds_the_greatest_value_of_few_keys(pair):
     """With five keys annealing sees every set: what it returns has the best value (10), often a small set."""

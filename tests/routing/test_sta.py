@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.examples import at_most
 from tests.routing.test_conformance import EDGES, SPECS, Rows, check_meets_once, rows_of
 from weft.errors import SpecError
 from weft.routing import (
@@ -83,7 +84,7 @@ def reached(draw: st.DrawFn, spec: JoinSpec, scheme: Scheme) -> Plan:
 
 @pytest.mark.paper("000-16", "000-17", "000-20", "000-34", "000-69", "X02")
 @pytest.mark.parametrize("name", SPECS)
-@settings(max_examples=12)
+@at_most(12)
 @given(data=st.data())
 def test_every_pair_meets_once(name, data):
     spec = SPECS[name]
@@ -94,7 +95,7 @@ def test_every_pair_meets_once(name, data):
 
 
 @pytest.mark.paper("000-24", "000-33", "000-35", "000-69")
-@settings(max_examples=60)
+@at_most(60)
 @given(data=st.data())
 def test_a_stale_chain_finds_no_pair_twice_and_every_published_one(data):
     scheme: Scheme = data.draw(
