@@ -83,8 +83,8 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
         return Matrix(), "one task needs no routing"
     ordered = Ordered(imbalance=limits.uneven, enough=limits.skew_arrivals)
     if ordered.ranges(spec):
-        even = "key ranges while they are even; areas of the tuple matrix (A-DSP) once keys move or one is too hot for a range"
-        return ordered, f"a band meets only neighbouring keys: {even}"
+        ranges = "key ranges while they are even; areas of the tuple matrix (A-DSP) once keys move or one is too hot for a range"
+        return ordered, f"a band meets only neighbouring keys: {ranges}"
     if ordering(spec) is not None:
         return ordered, "starts as a matrix; areas (A-DSP) that leave out what cannot match once they relieve its tasks"
     return Matrix(), "any condition, balanced whatever the keys: rows times columns over random draws"
