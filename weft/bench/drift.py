@@ -53,7 +53,7 @@ class Drift:
 
 
 CASES = {
-    "drifting": Drift(200_000, 100_000, 1, 500, 1.0),
+    "drifting": Drift(100_000, 100_000, 5, 40, 1.0),
     "still": Drift(400_000, 1 << 20, 4, 400_000, None),
 }
 
