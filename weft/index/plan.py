@@ -25,6 +25,9 @@ from weft.types import WORD_MAX, WORD_MIN, Bools, Rows, Words
 
 __all__ = ["Plan", "Ranges", "Remaining", "Scratch"]
 
+_CACHED = 1 << 15
+"""Pairs whose two arrays stay in the cache while they are checked."""
+
 
 class Scratch(NamedTuple):
     """Room for one run's hits, used again for the next run."""
@@ -76,8 +79,9 @@ class Plan:
 
     @cached_property
     def buffers(self) -> tuple[Rows, Rows]:
-        """Return room for pairs, used again for the next run."""
-        room = max(len(self.probe.block), 1024)
+        """Return room for pairs, used again for the next run: some for each probe, but no more than a cache holds."""
+        rows = len(self.probe.block)
+        room = max(rows, min(3 * rows, _CACHED), 1024)
         return np.empty(room, np.int32), np.empty(room, np.int32)
 
     @cached_property
