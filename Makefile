@@ -66,6 +66,9 @@ bench: setup java ## The benchmarks, each beside its peers (nothing else should 
 	$(BIN)/weft bench kernel
 	$(BIN)/weft bench spark
 	$(BIN)/weft bench skew
+	$(BIN)/weft bench drift
+	$(BIN)/weft bench sta
+	$(BIN)/weft bench documents
 	$(BIN)/weft bench inequality
 
 papers: setup ## Which items of the papers have a test or benchmark, and which have not
