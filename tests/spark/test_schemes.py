@@ -52,7 +52,6 @@ class Case:
 
 CASES = {
     "biclique": Case(EQUAL, weft.Biclique()),
-    "contrand": Case(EQUAL, weft.ContRand(group=2)),
     "fastjoin": Case(EQUAL, weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0), moves=True),
     "fastjoin, hot keys split": Case(
         EQUAL, weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True), moves=True
@@ -60,11 +59,8 @@ CASES = {
     "equality, auto": Case(EQUAL),
     "adsp": Case(BAND, weft.Adsp(patience=1), moves=True),
     "square": Case(BAND, weft.Square()),
-    "dynamic": Case(BAND, weft.Dynamic()),
     "readj": Case(EQUAL, weft.Readj()),
     "pim-tree": Case(BAND, index="pim-tree"),
-    "b+-tree": Case(BAND, index="bplustree"),
-    "chained": Case(EQUAL, index="chained"),
     "hot and cold": Case(EQUAL, index="hotcold"),
     "sta": Case(LESS, weft.Sta(top=2, margin=1, worth=0), moves=True),
 }
