@@ -224,7 +224,7 @@ def bench_spark(
 @guarded
 def bench_drift(
     case: Annotated[str, typer.Option(help="drifting, still, or both.")] = "both",
-    batches: Annotated[int, typer.Option(min=5, help="Batches; the first three do not count.")] = 16,
+    batches: Annotated[int, typer.Option(min=5, help="Batches; the first three do not count.")] = 10,
     tasks: Annotated[int, typer.Option(min=2, help="Join tasks.")] = 8,
     as_json: AsJson = False,
 ) -> int:
