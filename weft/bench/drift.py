@@ -53,7 +53,7 @@ class Drift:
 
 
 CASES = {
-    "drifting": Drift(100_000, 100_000, 5, 40, 1.0),
+    "drifting": Drift(110_000, 100_000, 200, 3, 1.0),
     "still": Drift(400_000, 1 << 20, 4, 400_000, None),
 }
 
@@ -73,7 +73,7 @@ def centred_keys(rng: np.random.Generator, rows: int, domain: int, z: float, cen
 
 def run(
     cases: dict[str, Drift] | None = None,
-    batches: int = 16,
+    batches: int = 10,
     tasks: int = 8,
     say: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:

@@ -259,7 +259,7 @@ def bench_skew(
 @guarded
 def bench_drift(
     case: Annotated[str, typer.Option(help="drifting, still, or both.")] = "both",
-    batches: Annotated[int, typer.Option(min=5, help="Batches; the first three do not count.")] = 16,
+    batches: Annotated[int, typer.Option(min=5, help="Batches; the first three do not count.")] = 10,
     tasks: Annotated[int, typer.Option(min=2, help="Join tasks.")] = 8,
     as_json: AsJson = False,
 ) -> int:

@@ -110,11 +110,19 @@ class Ordered(Scheme):
         return self._first(spec, plan, seen)
 
     def _first(self, spec: JoinSpec, plan: Plan, seen: Seen) -> tuple[Plan, str]:
-        """Leave the matrix of the first batches: for ranges if they would be even, else for areas if these help."""
+        """Leave the matrix of the first batches: for ranges if they would be even, else for areas if these help.
+
+        Areas wait until the keys were watched for `patience` batches, for the matrix is where keys that run away end up.
+        """
+        watched = seen.age >= self.patience
         if not self.ranges(spec):
+            if not watched:
+                return plan, ""
             return self._changed(spec, plan, seen, seen.fullest, "areas leave out what cannot match")
         fresh = RangePlan.over(spec.access, plan.tasks, _cut(seen, plan.tasks))
         uneven = _imbalance(fresh, seen)
+        if uneven > self.imbalance and not watched:
+            return plan, ""
         if uneven > self.imbalance:
             fullest = uneven * (seen.left.total + seen.right.total) / plan.tasks
             after, why = self._changed(spec, plan, seen, fullest, f"one range would hold {uneven:.1f} times the mean")
