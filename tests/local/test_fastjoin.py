@@ -80,6 +80,7 @@ def test_slow_drift_is_followed_without_migrating_all_the_time():
     """LI stays below the threshold; where drift lifts it above, it is below again as soon as a plan can follow.
 
     A monitor can act only once LI is above, and its plan is there two batches later; noise may cost it one batch more.
+    This is a drift it can follow, one rank in four batches; docs/papers/fastjoin.md names faster ones that it cannot.
     """
     rng = np.random.default_rng(6)
     names = rng.permutation(KEYS)

@@ -195,3 +195,12 @@ def test_metrics_of_a_batch(query) -> None:
     left = read_batch(folder, 2)
     assert left is not None and left.tasks == 1
     assert disk_use(folder)[1] > 0
+
+
+def test_plain_files_beside_queries_are_passed_over(tmp_path) -> None:
+    (tmp_path / "job.toml").write_text("")
+    (tmp_path / "sink").mkdir()
+    (tmp_path / "sink" / "0").write_text("")  # where a query has the folder of task 0
+    assert list_queries(str(tmp_path)) == []
+    with pytest.raises(StateError, match="No state of a query"):
+        find_query(str(tmp_path / "nowhere"))

@@ -39,8 +39,11 @@ class Folder:
         return isinstance(self.system, fs.LocalFileSystem)
 
     def names(self) -> list[str]:
-        """Return the names of files and folders directly below, sorted; none if there is no such folder."""
-        found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        """Return the names of files and folders directly below, sorted; none if there is no such folder, or it is a file."""
+        try:
+            found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        except NotADirectoryError:
+            return []
         return sorted(info.base_name for info in found)
 
     def read(self, name: str) -> pa.Buffer:
