@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine import Job, Shipment, plan_of, unpack
+from weft.kernels.memory import keep_pages
 from weft.routing import Plan
 from weft.spark.context import Where as Here
 from weft.spark.context import where_am_i
@@ -30,6 +31,7 @@ SHIPPED_DDL = "task int, body binary"
 
 def open_route(job: Job, where: Where | None, plan: Plan | None) -> tuple[Here, Plan]:
     """Return where a route task runs and the plan of its batch: that of a static join is given, a streaming one is read."""
+    keep_pages()  # a Python worker lives for many batches of the same sizes
     here = where_am_i()
     store = None if where is None else where.opened(job, here)
     return here, plan or plan_of(job, store, here.batch or 0)
@@ -85,6 +87,7 @@ class Inbox:
     @classmethod
     def open(cls, job: Job, where: Where | None, batches: Iterable[pa.RecordBatch]) -> Inbox:
         """Take everything in; task 0 claims the state for this run of the query."""
+        keep_pages()
         here = where_am_i()
         store = None if where is None else where.opened(job, here)
         shipped = [batch for batch in batches if batch.num_rows]
