@@ -30,7 +30,7 @@ DIFFERENT = 100_000
 
 
 def run(
-    rows: int = 400_000, windows: Sequence[int] = (100, 1_000), batches: int = 3, scheme: str = "auto",
+    rows: int = 400_000, windows: Sequence[int] = (100, 1_000), batches: int = 7, scheme: str = "auto",
     say: Callable[[str], None] = lambda _: None,
 ) -> list[dict[str, Any]]:  # fmt: skip
     """Measure every window; documents per second of the join and of the null join, in one run."""

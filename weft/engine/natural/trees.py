@@ -157,9 +157,8 @@ def run_of(spec: JoinSpec, side: Side, block: Block) -> Run:
 def chained(spec: JoinSpec, side: Side, runs: Sequence[Run], fresh: Run | None, before: int) -> tuple[Run, ...]:
     """Return the chain with a new run at its end and without what has expired."""
     expiry = spec.expiry(side)
-    chain = [_lightened(spec, side, run, before) for run in runs if expiry is None or run.newest >= before]
-    if fresh is not None:
-        chain.append(fresh)
+    every = [*runs, fresh] if fresh is not None else runs  # of many small windows, nearly all end within their batch
+    chain = [_lightened(spec, side, run, before) for run in every if expiry is None or run.newest >= before]
     while len(chain) > 1 and 2 * len(chain[-1]) >= len(chain[-2]):
         two, one = chain.pop(), chain.pop()
         block = Block.concat([_alive(one, expiry, before), _alive(two, expiry, before)])
