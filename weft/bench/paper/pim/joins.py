@@ -1,6 +1,7 @@
 """The joins that the figures compare, each measured alike: fill the windows, then time a stretch of steady state.
 
-Throughput is in million tuples per second, both streams together. Times are of the wall clock: on a busy machine they say less.
+Throughput is in million tuples per second, both streams together. Times are of the wall clock, the best of three runs counts:
+what else a machine does only ever takes time.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec
 
 import numpy as np
 
@@ -21,7 +24,19 @@ from weft.types import Words
 __all__ = ["bplus", "chain", "locked", "loop", "merged", "parallel", "round_robin", "round_robin_loop"]
 
 LEAF = FAN = 32
+REPEAT = 3
 Part = Callable[[int, int], int]
+P = ParamSpec("P")
+
+
+def best(measure: Callable[P, float]) -> Callable[P, float]:
+    """Measure so often, and return the highest rate."""
+
+    @wraps(measure)
+    def repeated(*args: P.args, **kwargs: P.kwargs) -> float:
+        return max(measure(*args, **kwargs) for _ in range(REPEAT))
+
+    return repeated
 
 
 def _rate(join: Part, n: int, warm: int) -> float:
@@ -46,6 +61,7 @@ def loop(keys: Words, window: int, band: int, sides: int = 2) -> float:
     return (n - warm) / (time.perf_counter() - start) / 1e6
 
 
+@best
 def bplus(keys: Words, window: int, band: int, sides: int = 2) -> float:
     """One B+-tree per window."""
     f = trees.forest_of(sides, sides * (window + 1) * 2, LEAF, FAN)
@@ -56,6 +72,7 @@ def bplus(keys: Words, window: int, band: int, sides: int = 2) -> float:
     )
 
 
+@best
 def chain(keys: Words, window: int, band: int, length: int, immutable: bool, sides: int = 2) -> float:
     """Chained index."""
     room = -(-window // (length - 1))
@@ -68,6 +85,7 @@ def chain(keys: Words, window: int, band: int, length: int, immutable: bool, sid
     )
 
 
+@best
 def merged(keys: Words, window: int, band: int, depth: int, ratio: float, sides: int = 2) -> float:
     """IM-Tree (depth 0) and PIM-Tree; a warm-up of a whole merge cycle more, and a whole number of merges timed."""
     limit = max(1, round(ratio * window))
@@ -95,6 +113,7 @@ def _together(works: list[Callable[[], object]]) -> float:
     return time.perf_counter() - start
 
 
+@best
 def round_robin(keys: Words, window: int, band: int, threads: int, sides: int = 2) -> float:
     """B+-trees over round-robin partitions, a thread each; every thread searches for every tuple."""
     warm, n = _warm(window, sides, len(keys)), len(keys)
@@ -119,6 +138,7 @@ def round_robin_loop(keys: Words, window: int, band: int, threads: int, sides: i
     return (n - warm) / _together([share(part) for part in range(threads)]) / 1e6
 
 
+@best
 def locked(keys: Words, window: int, band: int, threads: int, sides: int = 2, task: int = 8) -> float:
     """The B+-tree under one lock: what stands in for the Bw-tree."""
     warm, n = _warm(window, sides, len(keys)), len(keys)
@@ -130,14 +150,15 @@ def locked(keys: Words, window: int, band: int, threads: int, sides: int = 2, ta
 
 
 def parallel(
-    keys: Words, window: int, band: int, threads: int, sides: int = 2, settings: Settings | None = None, repeat: int = 2
+    keys: Words, window: int, band: int, threads: int, sides: int = 2, settings: Settings | None = None
 ) -> tuple[float, float]:
     """The parallel PIM-Tree join; return its throughput and, in microseconds, how long a tuple takes from taking to leaving.
 
-    The latency is Little's law: how many tuples were under way, looked at every millisecond, over the throughput. Of
-    `repeat` runs the fastest counts: threads suffer more than others from what else a machine does.
+    The latency is Little's law: how many tuples were under way, looked at every millisecond, over the throughput. It takes the
+    median of these looks and the least of the runs: a thread that the machine puts aside holds up all that come after it.
     """
-    return max(_parallel(keys, window, band, threads, sides, settings or Settings()) for _ in range(repeat))
+    runs = [_parallel(keys, window, band, threads, sides, settings or Settings()) for _ in range(REPEAT)]
+    return max(rate for rate, _ in runs), min(latency for _, latency in runs)
 
 
 def _parallel(
@@ -161,7 +182,7 @@ def _parallel(
     ended.set()
     watch.join()
     runner.close()
-    return rate, float(np.mean(seen or [threads * settings.task])) / rate
+    return rate, float(np.median(seen or [threads * settings.task])) / rate
 
 
 def _watch(join: WordJoin, seen: list[int], ended: threading.Event) -> None:
