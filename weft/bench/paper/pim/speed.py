@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.bench.kernel import measure
 from weft.bench.paper.figure import Figure
 from weft.bench.paper.pim.joins import bplus, chain, merged, parallel
