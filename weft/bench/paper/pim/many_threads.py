@@ -143,7 +143,7 @@ def windows_of(number: str, sides: int) -> Callable[[float], Figure]:
             "The parallel join beats all others from about 2^14 on (3.7 x the single PIM-Tree, 16 threads), more for large w; "
             "a blocking merge is slightly faster.",
             ("log2 w", "B+-tree", "PIM-Tree", "B+-tree under one lock", "parallel PIM-Tree", "with blocking merge"), tuple(rows),
-            over[0] > 1 and over[2] > 1,
+            min(over) > 1,
             f"Parallel over B+-tree {over[0]:.2f} x, over PIM-Tree {over[1]:.2f} x, over the locked tree {over[2]:.2f} x.",
             ("002-34", "002-40", "002-42"), RATE,
         )  # fmt: skip
