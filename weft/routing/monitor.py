@@ -7,7 +7,7 @@ everything it moves in one batch boundary, read from shared state:
 - several rounds may go into one plan change (`rounds`; 1 is the paper's);
 - a heaviest task that no set of keys can relieve (003-13) is set aside and the next heaviest is looked at, so that one hot
   key does not keep the others from being balanced;
-- with `split_hot` such a task's hottest key is split over as many tasks as make the heaviest one lightest;
+- with `split_hot` such a task's hottest key is split over the fewest tasks that make the heaviest one nearly lightest;
 - a change must lower LI or the greatest load by `gain`, and LI must exceed the threshold beyond the noise of the arrivals.
 """
 
@@ -29,6 +29,8 @@ __all__ = ["Limits", "LoadTable", "Verdict", "judge", "load_table"]
 
 HOT_KEYS = 64
 """At most so many keys of a group are split."""
+ENOUGH = 0.35
+"""A key is split over the fewest tasks that come so near to the lowest peak: all of them are asked for every row of it."""
 
 COLD = 0.25
 """A split key whose share of rows and arrivals has fallen below this part of a task's fair share is made whole again."""
@@ -253,7 +255,7 @@ def _split(table: LoadTable, source: int, start: int, verdict: Verdict, gain: fl
     rows, phi, places = table.gathered(word)
     rest = table.without(word)
     order, peaks = rest.peaks(rows, phi)
-    best = int(np.argmin(np.round(peaks / peaks.max(), 9))) + 1 if peaks.max() > 0 else 1
+    best = int(np.argmax(peaks <= peaks.min() * (1 + ENOUGH))) + 1
     tasks = sorted(order[:best].tolist())
     before = max(float(table.loads[task]) for task, _ in places)
     if best == 1 or tasks == sorted(task for task, _ in places) or peaks[best - 1] >= (1 - gain) * before:
