@@ -6,7 +6,8 @@ Wording lives here or in classmethods beside the data, never scattered over rais
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from typing_extensions import Self
@@ -14,11 +15,13 @@ from typing_extensions import Self
 __all__ = [
     "JobError",
     "LateStateError",
+    "NoSuchState",
     "SpecError",
     "StateError",
     "UnknownColumn",
     "UnknownName",
     "WeftError",
+    "about",
     "explained",
 ]
 
@@ -38,10 +41,23 @@ def explained(what: str, there_is: str = "", hint: str = "") -> str:
 class WeftError(Exception):
     """Root of everything Weft raises on purpose."""
 
+    argument: str = ""
+    """Which argument of the call is at fault ("on", "window", ...), where that is known; a job file has its line."""
+
     @classmethod
     def of(cls, what: str, there_is: str = "", hint: str = "") -> Self:
         """Make the error from its three parts."""
         return cls(explained(what, there_is, hint))
+
+
+@contextmanager
+def about(argument: str) -> Iterator[None]:
+    """Let errors raised inside say which argument they are about, unless they know better."""
+    try:
+        yield
+    except WeftError as error:
+        error.argument = error.argument or argument
+        raise
 
 
 class SpecError(WeftError, ValueError):
@@ -83,6 +99,10 @@ class StateError(WeftError, RuntimeError):
             "Weft joins only from state it can verify.",
             "`weft state show` names the last good batch; restore the file from a backup, or start from a new checkpoint.",
         )
+
+
+class NoSuchState(StateError, LookupError):
+    """A state path, a query or a batch that is not there: the question is at fault, not the state."""
 
 
 class LateStateError(StateError):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from weft.control.trees import settled
 from weft.control.two_predicates import TwoPredicates, two_predicates
-from weft.errors import SpecError, UnknownName
+from weft.errors import SpecError, UnknownName, about
 from weft.index import INDEXES, kind_of
 from weft.routing import FastJoin, Hash, Matrix, Ordered, Scheme, Slices, scheme_named
 from weft.routing.adsp import ordering
@@ -63,11 +63,13 @@ def choose(
 ) -> Choice:
     """Choose scheme and index; what the user names is taken as it is, if it can serve the join."""
     limits = limits or Limits()
-    chosen, why_scheme = (scheme_named(scheme), "as asked") if scheme != "auto" else _scheme(spec, tasks, limits)
-    plan = chosen.initial(spec, tasks)  # refuses what it cannot serve
+    with about("scheme"):
+        chosen, why_scheme = (scheme_named(scheme), "as asked") if scheme != "auto" else _scheme(spec, tasks, limits)
+        plan = chosen.initial(spec, tasks)  # refuses what it cannot serve
     if index == "auto":
         name, why_index = _index(spec, limits)
-    else:
+        return Choice(chosen, name, why_scheme, why_index)
+    with about("index"):
         if kind_of(index) not in INDEXES:
             raise UnknownName.among("index", kind_of(index), [*INDEXES, "auto"])
         name, why_index = settled(spec, plan, index)

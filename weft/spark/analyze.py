@@ -14,7 +14,7 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from weft.errors import SpecError
+from weft.errors import SpecError, about
 from weft.spark.complaints import explain_analysis
 from weft.spark.conjuncts import Served, SideOf, classify, split_and
 from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, rebuilt
@@ -116,7 +116,8 @@ def analyze(
         return _over_structs(spark, node, side_of, aliases)
 
     residual = [moved(node) for node in rest]
-    outputs = _select(joined, plan, select, suffix, aliases, spark, moved)
+    with about("select" if select is not None else "suffix"):
+        outputs = _select(joined, (left, right), plan, select, suffix, aliases, spark, moved)
     needed = {int(a.exprId().id()) for node in rest for a in attributes(node)} | outputs[1]
     payload = {
         side: tuple(str(a.name()) for a in _outputs(p) if int(a.exprId().id()) in needed)
@@ -184,8 +185,8 @@ def _over_structs(spark: SparkSession, node: Node, side_of: SideOf, aliases: tup
 
 
 def _select(
-    joined: DataFrame, plan: Any, select: Sequence[str | Column] | None, suffix: str, aliases: tuple[str, str],
-    spark: SparkSession, moved: Any,
+    joined: DataFrame, sides: tuple[DataFrame, DataFrame], plan: Any, select: Sequence[str | Column] | None, suffix: str,
+    aliases: tuple[str, str], spark: SparkSession, moved: Any,
 ) -> tuple[tuple[Output, ...], set[int]]:  # fmt: skip
     if select is None:
         return _everything(plan, suffix, spark, moved)
@@ -193,7 +194,7 @@ def _select(
         items = [F.expr(item) if isinstance(item, str) else item for item in select]
         chosen: Any = joined.select(*items)._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException) as error:
-        raise explain_analysis(error, ", ".join(map(str, select)), joined, joined, aliases, what="select=") from None
+        raise explain_analysis(error, ", ".join(map(str, select)), *sides, aliases, what="select=") from None
     if kind(chosen) != "Project":
         raise SpecError.of(
             "select= holds an aggregate or a window function.",

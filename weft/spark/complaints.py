@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -74,8 +75,10 @@ def _unknown(
             there_is,
             f"write {aliases[0]}.{parts[-1]} for the left or {aliases[1]}.{parts[-1]} for the right side.",
         )
+    near = get_close_matches(parts[0], [*left.columns, *right.columns], n=1)
+    hint = f"did you mean {near[0]!r}? Names are those from before the join." if near else ""
     return UnknownColumn.of(
-        f"Neither side has a column {parts[0]!r}.", there_is, "conditions use the column names from before the join."
+        f"Neither side has a column {parts[0]!r}.", there_is, hint or "names are those from before the join."
     )
 
 

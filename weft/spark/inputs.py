@@ -122,10 +122,15 @@ def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
             wanted = _TIMES if window.unit == "time" else _WHOLE
             if not isinstance(kinds[side], wanted):
                 need = "a timestamp or date" if window.unit == "time" else "an integer"
+                hint = "cast the column, such as .withColumn('ts', F.to_timestamp('ts')), or name another one."
+                if window.unit == "number" and isinstance(kinds[side], _TIMES):
+                    hint = "write a duration, such as '10 seconds', or cast the column to an integer."
+                elif window.unit == "time" and isinstance(kinds[side], _WHOLE):
+                    hint = "write plain numbers in the column's own units, such as 10, or make it a timestamp."
                 raise SpecError.of(
                     f"The window's {side} column {name!r} is {kinds[side].simpleString()}.",
                     f"A window given in {'durations' if window.unit == 'time' else 'plain numbers'} needs {need}.",
-                    "cast the column, such as .withColumn('ts', F.to_timestamp('ts')), or name another one.",
+                    hint,
                 )
         elif not isinstance(kinds[side], (*_WHOLE, *_TIMES)) and kinds[side].simpleString() not in ("float", "double"):
             raise SpecError.of(

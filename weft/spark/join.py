@@ -15,7 +15,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType
 
 from weft.control import Choice, Explanation, choose, explain_join
 from weft.engine import Job
-from weft.errors import SpecError
+from weft.errors import SpecError, about
 from weft.routing import Plan, Scheme
 from weft.spark.analyze import Analyzed, analyze
 from weft.spark.arrow import arrow_schema
@@ -231,9 +231,12 @@ def build(
             )
     if isinstance(select, str):
         raise SpecError.of(f"select={select!r} is one text.", "It is a list of columns.", f"write select=[{select!r}].")
-    number = tasks_for(spark, tasks)
-    analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
-    check_time_columns(window, analyzed.frames)
+    with about("tasks"):
+        number = tasks_for(spark, tasks)
+    with about("on"):
+        analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
+    with about("window"):
+        check_time_columns(window, analyzed.frames)
     spec = build_spec(
         analyzed.condition, window, left_schema=_shown(analyzed, "left"),
         right_schema=_shown(analyzed, "right"), self_join=aliases == ("a", "b"), unordered=unordered,
@@ -242,7 +245,8 @@ def build(
     sides = (
         self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
     )
-    where = where_for(spark, state, name or name_for(left, right)) if streaming and not explaining else None
+    with about("state"):
+        where = where_for(spark, state, name or name_for(left, right)) if streaming and not explaining else None
     return Built(analyzed, spec, choice, number, sides, where)
 
 
