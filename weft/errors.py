@@ -68,10 +68,10 @@ class UnknownColumn(SpecError, LookupError):
     """A column that neither side has."""
 
     @classmethod
-    def on_side(cls, side: str, name: str, have: Iterable[str]) -> Self:
+    def on_side(cls, side: str, name: object, have: Iterable[str]) -> Self:
         """Name the side, the column, and what the side has."""
         names = list(have)
-        near = get_close_matches(name, names, n=1)
+        near = get_close_matches(str(name), names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "conditions use the column names from before the join."
         return cls.of(f"The {side} side has no column {name!r}.", f"It has: {', '.join(names)}.", hint)
 

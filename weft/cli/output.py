@@ -56,9 +56,9 @@ def check_master(master: str | None) -> None:
 
 
 def complain(error: WeftError, *, as_json: bool = False) -> None:
-    """Print an error in its three parts, without a traceback."""
+    """Print an error in its three parts, without a traceback; for programs on one line, as batches before it are."""
     if as_json:
-        print_json(_as_data(error))
+        print_json(_as_data(error), indent=None)
         return
     console = err()
     if isinstance(error, JobMistakes):

@@ -12,7 +12,7 @@ from weft.routing import FastJoin, Hash, Matrix, Ordered, Scheme, Slices, scheme
 from weft.routing.adsp import ordering
 from weft.spec import JoinSpec, Last, Within
 
-__all__ = ["Choice", "Limits", "check_tasks", "choose", "estimate"]
+__all__ = ["Choice", "Limits", "check_switch", "check_tasks", "choose", "estimate"]
 
 _MOST = 10_000
 """Tasks beyond which every batch would spend minutes on empty ones."""
@@ -24,6 +24,12 @@ def check_tasks(tasks: object, hint: str) -> None:
         raise SpecError.of(
             f"tasks={tasks!r}.", f"It is the number of join tasks, at least 1 and at most {_MOST:,}.", hint
         )
+
+
+def check_switch(name: str, value: object) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise SpecError.of(f"{name}={value!r}.", "It is True or False.", f"write {name}=True, or leave it out.")
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,9 @@ def choose(
         name, why_index = _index(spec, limits)
         return Choice(chosen, name, why_scheme, why_index)
     with about("index"):
+        given: object = index
+        if not isinstance(given, str):
+            raise UnknownName.among("index", index, [*INDEXES, "auto"])
         if kind_of(index) not in INDEXES:
             raise UnknownName.among("index", kind_of(index), [*INDEXES, "auto"])
         name, why_index = settled(spec, plan, index)

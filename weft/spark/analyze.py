@@ -17,12 +17,13 @@ from pyspark.sql import functions as F
 from weft.errors import SpecError, about
 from weft.spark.complaints import explain_analysis
 from weft.spark.conjuncts import Served, SideOf, classify, split_and
-from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, rebuilt
+from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, nodes, rebuilt
 from weft.spec import Condition
 from weft.types import Side
 
 __all__ = ["SELF", "Analyzed", "Output", "analyze"]
 
+_SUBQUERIES = ("ScalarSubquery", "Exists", "InSubquery", "ListQuery")
 SELF = ("a", "b")
 """The aliases of a self join."""
 
@@ -87,6 +88,10 @@ def analyze(
         plan: Any = joined._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException) as error:
         raise explain_analysis(error, on, left, right, aliases) from None
+    if any(kind(node) in _SUBQUERIES for node in nodes(plan.condition().get())):
+        raise SpecError.of(
+            "on= holds a subquery.", "A condition is decided from one row of each side.", "join with that table first."
+        )
     frames: dict[Side, DataFrame] = {"left": frame_of(spark, plan.left()), "right": frame_of(spark, plan.right())}
     side_of = SideOf(*({int(a.exprId().id()) for a in _outputs(p)} for p in (plan.left(), plan.right())))
     served: list[Served] = []
@@ -190,22 +195,30 @@ def _select(
 ) -> tuple[tuple[Output, ...], set[int]]:  # fmt: skip
     if select is None:
         return _everything(plan, suffix, spark, moved)
+    wrong = [item for item in select if not isinstance(item, (str, Column))]
+    if wrong or not select:
+        what = f"select= holds {wrong[0]!r}." if wrong else "select= is empty."
+        raise SpecError.of(
+            what, "It is a list of SQL texts and PySpark Columns.", "write select=['l.id', 'r.*'], or leave it out."
+        )
     try:
         items = [F.expr(item) if isinstance(item, str) else item for item in select]
         chosen: Any = joined.select(*items)._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException) as error:
         raise explain_analysis(error, ", ".join(map(str, select)), *sides, aliases, what="select=") from None
-    if kind(chosen) != "Project":
+    if kind(chosen) != "Project" or kind(chosen.child()) != kind(plan):
         raise SpecError.of(
-            "select= holds an aggregate or a window function.",
+            "select= holds an aggregate, a window function, explode, or a name that it gives itself.",
             "It may hold columns and expressions of one pair.",
-            "aggregate the joined stream afterwards.",
+            "aggregate the joined stream afterwards; other steps are a .select() behind the join.",
         )
     named = chosen.projectList()
-    nodes = [named.apply(number) for number in range(named.size())]
-    _no_collision([str(node.name()) for node in nodes], "name the columns apart in select=, such as 'r.id AS rid'.")
+    items_found = [named.apply(number) for number in range(named.size())]
+    _no_collision(
+        [str(node.name()) for node in items_found], "name the columns apart in select=, such as 'r.id AS rid'."
+    )
     outputs, needed = [], set()
-    for node in nodes:
+    for node in items_found:
         body = children(node)[0] if kind(node) == "Alias" else node
         outputs.append(Output(str(node.name()), column_of(spark, moved(body))))
         needed |= {int(a.exprId().id()) for a in attributes(body)}

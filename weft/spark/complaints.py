@@ -54,6 +54,12 @@ def explain_analysis(
             f"Given: {_text(on)}",
             "check the spelling, or register the function with spark.udf.register.",
         )
+    if condition.startswith("UNSUPPORTED_EXPR_FOR_OPERATOR"):
+        return SpecError.of(
+            f"{what} holds an aggregate, a window function or explode.",
+            "It is decided from one row of each side.",
+            "compute it as a column before the join, or behind it.",
+        )
     return SpecError.of(
         f"{what} cannot be analyzed: {_first_sentence(error)}",
         there_is,

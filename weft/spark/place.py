@@ -56,7 +56,12 @@ def name_for(left: DataFrame, right: DataFrame) -> str:
 
 def where_for(spark: SparkSession, state: str | None, name: str) -> Where:
     """Return where the state goes: the path given, or that of the session's conf."""
-    if name and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+    given: object = state
+    if given is not None and not isinstance(given, str):
+        raise SpecError.of(
+            f"state={state!r}.", "It is the path of a folder, as text.", "write state='file:///var/weft'."
+        )
+    if name and not (isinstance(name, str) and re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)):
         raise SpecError.of(
             f"name={name!r}.", "It becomes part of a folder's name: letters, digits, _ and -.", "write name='orders'."
         )

@@ -46,6 +46,10 @@ __all__ = [
 ]
 
 
+_DDL = "write names and types as in CREATE TABLE, such as 'id long, ts timestamp, v1 double'."
+_SQL = "it is Spark SQL over the columns of the source: check the spelling of functions and columns."
+
+
 class Source(Protocol):
     """What a job says of a source: format and options as Spark takes them, schema in DDL, a filter, a selection."""
 
@@ -133,16 +137,16 @@ def read_stream(spark: SparkSession, source: Source, name: str) -> DataFrame:
     with _spark_says(f"{name}.format", f"Spark cannot read [{name}]", there_is):
         reader = spark.readStream.format(source.format).options(**source.options)
     if source.schema:
-        with _spark_says(f"{name}.schema", "Spark does not take this schema", f"It is: {source.schema}."):
+        with _spark_says(f"{name}.schema", "Spark does not take this schema", f"It is: {source.schema}.", _DDL):
             reader = reader.schema(source.schema)
     with _spark_says(name, f"Spark cannot read [{name}]", there_is):
         frame = reader.load()
     have = f"There are: {', '.join(frame.columns)}."
     if source.where:
-        with _spark_says(f"{name}.where", "Spark does not take this condition", have):
+        with _spark_says(f"{name}.where", "Spark does not take this condition", have, _SQL):
             frame = frame.where(source.where)
     if source.select:
-        with _spark_says(f"{name}.select", "Spark does not take this selection", have):
+        with _spark_says(f"{name}.select", "Spark does not take this selection", have, _SQL):
             frame = frame.selectExpr(*source.select)
     return frame
 

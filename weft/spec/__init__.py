@@ -16,11 +16,12 @@ from weft.spec.window import (
     tumbling,
     tumbling_rows,
     unbounded,
+    unit_hint,
     within,
 )
 
 __all__ = [
     "Access", "Compare", "Condition", "Encode", "JoinSpec", "Key", "Last", "Op", "SideSpec", "Term", "Tumbling",
     "TumblingRows", "Unbounded", "Window", "Within", "build_spec", "last", "read_self_join", "tumbling", "tumbling_rows",
-    "unbounded", "within",
+    "unbounded", "unit_hint", "within",
 ]  # fmt: skip

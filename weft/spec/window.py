@@ -23,6 +23,7 @@ __all__ = [
     "tumbling",
     "tumbling_rows",
     "unbounded",
+    "unit_hint",
     "within",
 ]
 
@@ -168,6 +169,15 @@ def tumbling_rows(
 def unbounded() -> Unbounded:
     """Join with the full history of the other stream: state only grows."""
     return Unbounded()
+
+
+def unit_hint(unit: str, *, time: bool, whole: bool) -> str:
+    """Say what to try where a window counts in another unit ("time" or "number") than its column."""
+    if unit == "number" and time:
+        return "write a duration, such as '10 seconds', or cast the column to an integer."
+    if unit == "time" and whole:
+        return "write plain numbers in the column's own units, such as 10, or cast the column to a timestamp."
+    return f"cast the column to {'a timestamp' if unit == 'time' else 'an integer'}, or name another one."
 
 
 def _columns(name: str, what: str, on: str | None, left: str | None, right: str | None) -> tuple[str, str]:
