@@ -38,7 +38,8 @@ def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> in
                 f"weft {path.name}", master=master or job.master, state=job.state, conf=job.conf, log=log
             )
             built = _built(spark, job, job.state)
-            origin = belongs(job.checkpoint, job.state, built.spec)
+            with blaming(job):
+                origin = belongs(spark, job.checkpoint, job.state, built.spec)
         if not as_json:
             console.print(Text(f"{path.name}: {origin}"), soft_wrap=True)
         with blaming(job):

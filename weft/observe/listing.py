@@ -51,7 +51,9 @@ def list_queries(path: str) -> list[QueryLine]:
     folder = open_folder(path)
     if not folder.exists(""):
         raise NoSuchState.of(
-            f"There is no {path}.", "", "give the path that was state= of the join (conf spark.weft.state)."
+            f"There is no {path}.",
+            "The first batch of a query makes it.",
+            "give the path that was state= of the join (conf spark.weft.state).",
         )
     return [_line(folder / name, name) for name in _queries(folder)]
 

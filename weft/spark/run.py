@@ -30,7 +30,7 @@ from weft.errors import JobError, StateError, WeftError
 from weft.spark.join import Built, build
 from weft.spark.session import session
 from weft.spec import JoinSpec, Window
-from weft.state import StateStore, open_folder
+from weft.state import StateStore
 from weft.state.documents import read_document
 
 __all__ = [
@@ -178,17 +178,19 @@ def explained_join(built: Built) -> Explanation:
     return explain_join(built.spec, built.choice, built.tasks, streaming=True)
 
 
-def belongs(checkpoint: str, state: str, spec: JoinSpec) -> str:
+def belongs(spark: SparkSession, checkpoint: str, state: str, spec: JoinSpec) -> str:
     """Say whether this join starts anew or goes on; refuse state of another join, and a checkpoint without its state."""
-    folder = open_folder(checkpoint)
-    if not folder.exists("metadata"):
+    with _spark_says(
+        "checkpoint", "Spark cannot open the checkpoint", f"It is {checkpoint!r}.", "give another folder."
+    ):
+        metadata, done = _checkpoint(spark, checkpoint)
+    if metadata is None:
         return "a new query"
     try:
-        query = str(json.loads(folder.read("metadata").to_pybytes())["id"])
+        query = str(json.loads(metadata)["id"])
     except (ValueError, KeyError, TypeError):
-        raise StateError.torn(f"{folder}/metadata", "it is not the metadata of a Spark checkpoint") from None
+        raise StateError.torn(f"{checkpoint}/metadata", "it is not the metadata of a Spark checkpoint") from None
     store = StateStore(state, query, spec.fingerprint())
-    done = [int(name) for name in (folder / "commits").names() if name.isdigit()]
     if not store.folder.exists("spec.json"):
         if not done:
             return f"query {query[:8]}, before its first batch"
@@ -200,6 +202,26 @@ def belongs(checkpoint: str, state: str, spec: JoinSpec) -> str:
     store.check(str(read_document(store.folder, "spec.json")["fingerprint"]), spec.identity())
     after = f"goes on after batch {max(done)}" if done else "before its first batch"
     return f"query {query[:8]}, {after}; its state belongs to this join"
+
+
+def _checkpoint(spark: SparkSession, path: str) -> tuple[str | None, list[int]]:
+    """Return the metadata of a checkpoint (None if it is new) and the batches it has finished.
+
+    Read by Hadoop, as Spark reads it: it may lie where pyarrow cannot look.
+    """
+    hadoop: Any = spark._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+    root = hadoop.Path(path)
+    system = root.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    metadata, commits = hadoop.Path(root, "metadata"), hadoop.Path(root, "commits")
+    if not system.exists(metadata):
+        return None, []
+    stream = system.open(metadata)
+    try:
+        text = str(spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))  # type: ignore[union-attr]
+    finally:
+        stream.close()
+    names = [str(status.getPath().getName()) for status in system.listStatus(commits)] if system.exists(commits) else []
+    return text, [int(name) for name in names if name.isdigit()]
 
 
 def start(

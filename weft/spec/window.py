@@ -114,7 +114,7 @@ def within(
     span
         `|l.ts - r.ts| <= span`.
     before, after
-        Instead of `span`: how far the right tuple may be before, and after, the left one.
+        Instead of `span`: how far the right tuple may be before, and after, the left one; the one left out is zero.
     on, left, right
         The time column: of both sides, or of each.
     delay
@@ -128,7 +128,7 @@ def within(
     """
     if (span is None) == (before is None and after is None):
         raise SpecError.of(
-            "within() needs either one span or before= and after=.",
+            "within() needs either one span or before= and after= (one of them left out is zero).",
             f"Given: span={span!r}, before={before!r}, after={after!r}.",
             "write within('10 seconds', on='ts') or within(before='1 minute', after='0 seconds', on='ts').",
         )
