@@ -93,4 +93,4 @@ def show_duration(value: int) -> str:
             count = value // _UNITS[name]
             if name == "second" or count < 120 or name == "day":
                 return f"{count} {name}{'s' if count != 1 else ''}"
-    return f"{value} microsecond{'s' if value != 1 else ''}" if value else "0 seconds"
+    return f"{value} microseconds" if value else "0 seconds"
