@@ -65,7 +65,7 @@ def test_tables_that_do_not_fit() -> None:
     ("call", "says"),
     [
         (lambda: Join(LEFT, X, on="l.x > r.x"), r"left side is a Table(.|\n)*Hint: give the table's \.schema"),
-        (lambda: weft.local.explain(None, X, on="l.x > r.x"), "left side is a NoneType"),  # type: ignore[arg-type]
+        (lambda: weft.local.explain(None, X, on="l.x > r.x"), "left side is a NoneType"),
         (lambda: weft.local.self_join(LEFT, on="a.x > b.x", unordered="yes"), "unordered='yes'"),  # type: ignore[arg-type]
         (lambda: Join(X, X, on="l.x > r.x", state=5), "state=5"),  # type: ignore[arg-type]
         (lambda: Join(X, X, on="l.x > r.x", state="/proc/weft"), "/proc/weft cannot be written"),

@@ -195,7 +195,8 @@ def _select(
 ) -> tuple[tuple[Output, ...], set[int]]:  # fmt: skip
     if select is None:
         return _everything(plan, suffix, spark, moved)
-    wrong = [item for item in select if not isinstance(item, (str, Column))]
+    given: Sequence[object] = select
+    wrong = [item for item in given if not isinstance(item, (str, Column))]
     if wrong or not select:
         what = f"select= holds {wrong[0]!r}." if wrong else "select= is empty."
         raise SpecError.of(
