@@ -6,7 +6,8 @@ Wording lives here or in classmethods beside the data, never scattered over rais
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from typing_extensions import Self
@@ -14,11 +15,13 @@ from typing_extensions import Self
 __all__ = [
     "JobError",
     "LateStateError",
+    "NoSuchState",
     "SpecError",
     "StateError",
     "UnknownColumn",
     "UnknownName",
     "WeftError",
+    "about",
     "explained",
 ]
 
@@ -38,10 +41,23 @@ def explained(what: str, there_is: str = "", hint: str = "") -> str:
 class WeftError(Exception):
     """Root of everything Weft raises on purpose."""
 
+    argument: str = ""
+    """Which argument of the call is at fault ("on", "window", ...), where that is known; a job file has its line."""
+
     @classmethod
     def of(cls, what: str, there_is: str = "", hint: str = "") -> Self:
         """Make the error from its three parts."""
         return cls(explained(what, there_is, hint))
+
+
+@contextmanager
+def about(argument: str) -> Iterator[None]:
+    """Let errors raised inside say which argument they are about, unless they know better."""
+    try:
+        yield
+    except WeftError as error:
+        error.argument = error.argument or argument
+        raise
 
 
 class SpecError(WeftError, ValueError):
@@ -52,10 +68,10 @@ class UnknownColumn(SpecError, LookupError):
     """A column that neither side has."""
 
     @classmethod
-    def on_side(cls, side: str, name: str, have: Iterable[str]) -> Self:
+    def on_side(cls, side: str, name: object, have: Iterable[str]) -> Self:
         """Name the side, the column, and what the side has."""
         names = list(have)
-        near = get_close_matches(name, names, n=1)
+        near = get_close_matches(str(name), names, n=1)
         hint = f"did you mean {near[0]!r}?" if near else "conditions use the column names from before the join."
         return cls.of(f"The {side} side has no column {name!r}.", f"It has: {', '.join(names)}.", hint)
 
@@ -83,6 +99,10 @@ class StateError(WeftError, RuntimeError):
             "Weft joins only from state it can verify.",
             "`weft state show` names the last good batch; restore the file from a backup, or start from a new checkpoint.",
         )
+
+
+class NoSuchState(StateError, LookupError):
+    """A state path, a query or a batch that is not there: the question is at fault, not the state."""
 
 
 class LateStateError(StateError):

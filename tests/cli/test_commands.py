@@ -16,7 +16,7 @@ from tests.observe.folder import QUERY, write_state
 from weft.cli import app
 from weft.cli.doctor import check_facts, check_java
 from weft.cli.output import exit_code, size
-from weft.errors import JobError, LateStateError, SpecError, StateError
+from weft.errors import JobError, LateStateError, NoSuchState, SpecError, StateError
 
 PLANT = Path(__file__).parent / "plant.toml"
 COMMANDS = [
@@ -70,14 +70,23 @@ def test_the_job_file_in_the_help_of_run_is_sound(tmp_path) -> None:
     assert {"[left]", "[join]", "[sink]", "[trigger]"} <= {line.split("#")[0].strip() for line in lines}
 
 
-def test_a_sound_job_is_checked_without_spark() -> None:
+@pytest.fixture
+def plant(tmp_path, monkeypatch) -> Path:
+    """Return a folder, and work in it, where the sources of the plant's job are."""
+    for side in ("left", "right"):
+        (tmp_path / "data" / side).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_sound_job_is_checked_without_spark(plant) -> None:
     done = call("run", PLANT, "--check")
     assert done.exit_code == 0 and "is sound" in done.output
     assert json.loads(call("run", PLANT, "--check", "--json").output) == {"job": str(PLANT), "ok": True}
 
 
-def test_a_bad_job_exits_2_with_all_mistakes_and_no_traceback(tmp_path) -> None:
-    bad = tmp_path / "bad.toml"
+def test_a_bad_job_exits_2_with_all_mistakes_and_no_traceback(plant) -> None:
+    bad = plant / "bad.toml"
     bad.write_text(
         PLANT.read_text(encoding="utf-8").replace("l.v1", "l.v9").replace("within", "withn"), encoding="utf-8"
     )
@@ -88,11 +97,39 @@ def test_a_bad_job_exits_2_with_all_mistakes_and_no_traceback(tmp_path) -> None:
         assert "Traceback" not in done.output
     data = json.loads(call("run", bad, "--json").output)
     assert [(m["key"], m["line"]) for m in data["mistakes"]] == [("[join].on", 14), ("[join].window.kind", 15)]
-    assert call("run", tmp_path / "none.toml").exit_code == 2
+    assert call("run", plant / "none.toml").exit_code == 2
+
+
+def test_what_this_machine_cannot_do_is_told_before_spark_starts(plant) -> None:
+    """Each at its key and line, and nothing is left behind by looking."""
+    (plant / "data" / "right").rmdir()
+    (plant / "out").write_text("a file", encoding="utf-8")
+    (plant / "job.toml").write_text(
+        PLANT.read_text(encoding="utf-8").replace('"out/pairs"', '"/proc/pairs"'), encoding="utf-8"
+    )
+    data = json.loads(call("run", "job.toml", "--check", "--json").output)
+    said = {mistake["key"]: (mistake["line"], mistake["what"]) for mistake in data["mistakes"]}
+    assert said["[right].path"] == (10, f"There is no {plant}/data/right. {plant}/data has: left.")
+    for key, line in (("checkpoint", 1), ("[join].state", 16)):
+        assert said[key] == (line, f"It cannot be written: {plant}/out is a file, not a folder.")
+    assert said["[sink].path"][0] == 20 and "no file can be made in /proc" in said["[sink].path"][1]
+    (plant / "out").unlink()
+    (plant / "data" / "right").mkdir()
+    assert call("run", PLANT, "--check").exit_code == 0
+    assert {path.name for path in plant.iterdir()} == {"data", "job.toml"}
+
+
+@pytest.mark.parametrize("command", [("run", PLANT), ("run", PLANT, "--check"), ("explain", PLANT), ("doctor",)])
+def test_a_master_that_spark_does_not_know(command) -> None:
+    done = call(*command, "--master", "lokal[2]", "--json")
+    assert done.exit_code == 2
+    said = json.loads(done.output)["message"]
+    assert "'lokal[2]' is not a master that Spark knows" in said and 'Hint: write --master "local[2]"' in said
 
 
 def test_exit_codes() -> None:
-    assert [exit_code(kind("x")) for kind in (JobError, SpecError, LateStateError, StateError)] == [2, 2, 2, 1]
+    kinds = (JobError, SpecError, LateStateError, NoSuchState, StateError)
+    assert [exit_code(kind("x")) for kind in kinds] == [2, 2, 2, 2, 1]
 
 
 def test_state_ls(tmp_path) -> None:
@@ -105,7 +142,7 @@ def test_state_ls(tmp_path) -> None:
     empty.mkdir()
     assert "No query has state" in call("state", "ls", empty).output
     missing = call("state", "ls", tmp_path / "nowhere")
-    assert missing.exit_code == 1 and "There is no" in missing.output and "Traceback" not in missing.output
+    assert missing.exit_code == 2 and "There is no" in missing.output and "Traceback" not in missing.output
 
 
 def test_state_show(tmp_path) -> None:
@@ -121,7 +158,11 @@ def test_state_show(tmp_path) -> None:
         assert said in done.output
     assert json.loads(call("state", "show", tmp_path, "--json").output)["last_good"] == 3
     assert "after batch 1" in call("state", "show", tmp_path, "--batch", "1").output
-    assert call("state", "show", tmp_path, "--batch", "17").exit_code == 1
+    assert call("state", "show", tmp_path, "--batch", "17").exit_code == 2
+    assert call("state", "show", tmp_path / "nowhere").exit_code == 2
+    data = json.loads(call("state", "show", tmp_path, "--json").output)
+    assert (data["self_join"], data["unordered"]) == (False, False)
+    assert data["late"] == data["late_kept"] == {"left": 0, "right": 0} and data["late_batches"] == []
     (query / "plans" / "4.json").unlink()
     harmed = call("state", "show", tmp_path)
     assert harmed.exit_code == 1
@@ -172,7 +213,7 @@ def test_demo_does_not_empty_a_folder_of_others(tmp_path) -> None:
     (tmp_path / "thesis.tex").touch()
     done = call("demo", "--out", tmp_path)
     assert (
-        done.exit_code == 1 and "no demo wrote" in " ".join(done.output.split()) and (tmp_path / "thesis.tex").exists()
+        done.exit_code == 2 and "no demo wrote" in " ".join(done.output.split()) and (tmp_path / "thesis.tex").exists()
     )
 
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.cli.job import Job, JobMistakes, load_job
+from weft.cli.job import Job, JobMistakes, blaming, load_job
 from weft.cli.job.lines import key_lines
 from weft.cli.job.sql import schema_columns, selected_columns
-from weft.errors import JobError
+from weft.errors import JobError, SpecError, StateError
 
 WHOLE = (Path(__file__).parent / "plant.toml").read_text(encoding="utf-8")
 WINDOW = 'window = { kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }'
@@ -94,6 +94,34 @@ MISTAKES = {
     "both triggers": (("[sink]", "[trigger]\nonce = true\navailable_now = true\n[sink]"), "[trigger]", 18, "keep one of them"),
     "trigger time": (("[sink]", "[trigger]\nprocessing_time = \"soon\"\n[sink]"), "[trigger].processing_time", 19, "not a duration"),
     "where": (("[join]", "where = \"v3 > 1\"\n[join]"), "[right].where", 13, "There is no column 'v3'"),
+    "sink is source": (("out/pairs", "data/left"), "[sink].path", 20, "It is the folder of [left].path (line 5)"),
+    "sink in source": (("out/pairs", "./data/right/pairs"), "[sink].path", 20, "It lies in the folder of [right].path (line 10)"),
+    "sink holds source": (("out/pairs", "data"), "[sink].path", 20, "It holds the folder of [left].path (line 5)"),
+    "checkpoint is sink": (("out/checkpoint", "out/pairs/"), "checkpoint", 1, "It is the folder of [sink].path (line 20)"),
+    "checkpoint in source": (("out/checkpoint", "data/left/check"), "checkpoint", 1, "as rows of the source"),
+    "checkpoint is state": (("out/checkpoint", "out/state"), "checkpoint", 1, "It is the folder of [join].state (line 16)"),
+    "state in source": (("out/state", "data/left/state"), "[join].state", 16, "It lies in the folder of [left].path (line 5)"),
+    "state of no kind": (("out/state", "foo://host/state"), "[join].state", 16, "Weft opens no foo://"),
+    "state of Hadoop's s3": (("out/state", "s3a://bucket/state"), "[join].state", 16, 'write state = "s3://bucket/state"'),
+    "sink among sources": (('"data/left"', '"{data,out}/*"'), "[sink].path", 20, "It is the folder of [left].path (line 5)"),
+    "master": (("[sink]", "[spark]\nmaster = \"lokal[2]\"\n[sink]"), "[spark].master", 19, 'write "local[2]"'),
+    "format": (('format = "parquet"', 'format = "parqet"'), "[left].format", 4, 'did you mean "parquet"?'),
+    "sink format": (('format = "parquet"\npath = "out', 'format = "consol"\npath = "out'), "[sink].format", 19, 'did you mean "console"?'),
+    "column twice": (("v1 double, i1 double", "v1 double, V1 double"), "[left].schema", 6, "two columns named 'V1'"),
+    "hash without equality": (("[sink]", "scheme = \"hash\"\n[sink]"), "[join].scheme", 18, "needs an equality between the sides"),
+    "hash index": (("[sink]", "index = \"hash\"\n[sink]"), "[join].index", 18, "needs an equality between the sides"),
+    "number over time": (('span = "10 seconds"', "span = 10"), "[join].window", 15, "mixes plain numbers"),
+    "number over timestamp": (('span = "10 seconds", on = "ts", delay = "5 seconds"', 'span = 10, on = "ts"'), "[join].window.span", 15, 'span = "10 seconds"'),
+    "duration over number": (('on = "ts"', 'on = "id"'), "[join].window.span", 15, "is a whole number"),
+    "duration over double": (('on = "ts"', 'left = "v1", right = "ts"'), "[join].window.span", 15, "neither a time nor a whole number"),
+    "select without alias": (("[sink]", "select = [\"zz\"]\n[sink]"), "[join].select", 18, "neither side has a column 'zz'. There are: id, ts, v1, i1, v2, i2."),
+    "select near": (("[sink]", "select = [\"r.v22\"]\n[sink]"), "[join].select", 18, "did you mean 'v2'?"),
+    "where near": (("[join]", "where = \"v22 > 1\"\n[join]"), "[right].where", 13, "did you mean 'v2'?"),
+    "where ends early": (("[join]", "where = \"v2 >\"\n[join]"), "[right].where", 13, "something is missing behind '>'"),
+    "where with a name": (("[join]", "where = \"v2 > 1 x\"\n[join]"), "[right].where", 13, "is not one condition"),
+    "list of tables": (("[join]", "[[join]]"), "[join]", 13, "write [join] in single brackets"),
+    "key twice": (("[sink]", "state = \"s\"\n[sink]"), "[join].state", 18, "on line 16 and on line 18"),
+    "table twice": (("[sink]", "[left]\n[sink]"), "[left]", 18, "on line 3 and on line 18"),
     "both kinds": (("[sink]", "[stream]\nformat = \"rate\"\n[sink]"), "[stream]", 18, "either [stream]"),
 }  # fmt: skip
 
@@ -114,6 +142,45 @@ def test_all_mistakes_come_at_once_in_the_order_of_the_file(tmp_path) -> None:
     with pytest.raises(JobError, match=r"job.toml has 3 mistakes") as caught:
         load(tmp_path, text)
     assert "line 14, [join].on: The left side has no column 'v9'" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("out/checkpoint", "out/pairs/_checkpoint"),  # hidden: no reader looks there
+        ("out/checkpoint", "out"),
+        ("out/state", "out"),
+        ("out/state", "s3://bucket/state"),
+        ("data/left", "data/right"),
+        ('format = "parquet"', 'format = "delta"'),
+        ('format = "parquet"', 'format = "org.example.parqet"'),
+        ("[sink]", '[spark]\nmaster = "spark://one:7077,two:7077"\n[sink]'),
+        ("[sink]", 'scheme = "hash"\n[sink]'),
+        ("[sink]", 'select = ["transform(array(l.v1), x -> x + r.v2) AS x", "l.*"]\n[sink]'),
+    ],
+)
+def test_what_works_is_not_refused(tmp_path, old, new) -> None:
+    text = WHOLE.replace("l.v1 > r.v2", "l.id = r.id") if "hash" in new else WHOLE
+    assert load(tmp_path, text.replace(old, new, 1)).on
+
+
+def test_one_mistake_is_told_once(tmp_path) -> None:
+    assert len(mistakes(tmp_path, WHOLE.replace("[join]", "[[join]]"))) == 1
+    assert len(mistakes(tmp_path, WHOLE.replace("out/pairs", "data/left"))) == 1
+
+
+def test_what_spark_finds_wrong_has_key_and_line_too(tmp_path) -> None:
+    job = load(tmp_path, WHOLE)
+    for argument, key, line in (("on", "[join].on", 14), ("left.where", "[left].where", 3), ("checkpoint",) * 2 + (1,)):
+        error = SpecError.of("It is wrong.", "There is this.", "try that.")
+        error.argument = argument
+        with pytest.raises(JobMistakes, match=r"job.toml has a mistake") as caught, blaming(job):
+            raise error
+        (mistake,) = caught.value.mistakes
+        assert (mistake.key, mistake.line) == (key, line)
+        assert (mistake.what, mistake.right) == ("It is wrong. There is this.", "try that.")
+    with pytest.raises(StateError), blaming(job):
+        raise StateError("damaged")
 
 
 def test_a_self_join_reads_one_stream(tmp_path) -> None:

@@ -88,11 +88,13 @@ def test_explain_tells_scheme_index_and_state(job) -> None:
 
 
 def test_what_only_spark_can_see_is_an_error_of_the_job(job) -> None:
-    text = (job / "job.toml").read_text(encoding="utf-8").replace('format = "parquet"', 'format = "parqet"', 1)
-    (job / "job.toml").write_text(text, encoding="utf-8")
-    done = command(job, "run", "job.toml")
-    assert done.returncode == 2
-    assert "Spark cannot read [left]" in done.stderr and "Traceback" not in done.stderr
+    text = (job / "job.toml").read_text(encoding="utf-8")
+    (job / "job.toml").write_text(text.replace("[right]", 'where = "nofun(v1) > 1"\n[right]'), encoding="utf-8")
+    done = command(job, "run", "job.toml", "--json")
+    assert done.returncode == 2 and not done.stderr  # neither a traceback nor PySpark's own log of it
+    (mistake,) = json.loads(done.stdout)["mistakes"]
+    assert (mistake["key"], mistake["line"]) == ("[left].where", 9)
+    assert "Spark does not take this condition" in mistake["what"] and "nofun" in mistake["what"]
 
 
 def test_doctor_asks_the_executors(tmp_path) -> None:

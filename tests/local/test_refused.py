@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import weft
-from weft.errors import LateStateError, SpecError
+from weft.errors import LateStateError, SpecError, WeftError
 from weft.local import Join
 
 X = pa.schema({"x": pa.int64()})
@@ -23,10 +23,11 @@ LEFT, RIGHT = pa.table({"x": [5, 6]}), pa.table({"x": [4, 4]})
         ({"window": "10 seconds"}, "window='10 seconds'"),
         ({"suffix": None}, "suffix=None"),
         ({"tasks": 10**6}, "at most 10,000"),
+        ({"index": None}, "no index named None"),
     ],
 )
 def test_arguments_of_the_wrong_kind(arguments: dict[str, Any], says: str) -> None:
-    with pytest.raises(SpecError, match=says) as error:
+    with pytest.raises(WeftError, match=says) as error:
         weft.local.join(LEFT, RIGHT, **{"on": "l.x > r.x", **arguments})
     assert "Hint: " in str(error.value)
 
@@ -58,6 +59,24 @@ def test_tables_that_do_not_fit() -> None:
         list(Join(X, X, on="a.x > b.x", aliases=("a", "b")).feed(LEFT, RIGHT))
     with pytest.raises(SpecError, match="string_view"):
         weft.local.join(pa.table({"x": pa.array(["a"], pa.string_view())}), RIGHT, on="l.x = r.x")
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        (lambda: Join(LEFT, X, on="l.x > r.x"), r"left side is a Table(.|\n)*Hint: give the table's \.schema"),
+        (lambda: weft.local.explain(None, X, on="l.x > r.x"), "left side is a NoneType"),
+        (lambda: weft.local.self_join(LEFT, on="a.x > b.x", unordered="yes"), "unordered='yes'"),  # type: ignore[arg-type]
+        (lambda: Join(X, X, on="l.x > r.x", state=5), "state=5"),  # type: ignore[arg-type]
+        (lambda: Join(X, X, on="l.x > r.x", state="/proc/weft"), "/proc/weft cannot be written"),
+        (lambda: weft.local.natural_join(LEFT, column="x", window="10 s"), "window='10 s'"),  # type: ignore[arg-type]
+        (lambda: Join(X, X, on="l.x > r.x", window=weft.within("1 s", on="x")), "Hint: write plain numbers"),
+    ],
+)
+def test_arguments_are_looked_at_when_they_are_given(call: Any, says: str) -> None:
+    with pytest.raises(SpecError, match=says) as error:
+        call()
+    assert "\nHint: " in str(error.value)
 
 
 def test_nanoseconds_are_exact_or_refused() -> None:

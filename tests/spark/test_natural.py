@@ -86,6 +86,12 @@ def test_mistakes_are_told_before_anything_runs(spark: SparkSession) -> None:
         WEFT.natural_join(frame, id="n")
     with pytest.raises(SpecError, match="DataFrames"):
         WEFT.natural_join([1], id="n")
+    with pytest.raises(SpecError, match="The column of documents is int64"):
+        WEFT.natural_join(frame, id="n", column="n")
+    with pytest.raises(SpecError, match="window= is '10 s'"):
+        WEFT.natural_join(frame, id="n", column="n", window="10 s")
+    with pytest.raises(SpecError, match="takes a PySpark DataFrame"):
+        WEFT.refused_documents(None)
 
 
 def test_lines_that_are_no_documents_are_counted_and_can_be_kept(spark: SparkSession, tmp_path: Path) -> None:

@@ -18,7 +18,8 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="weft", no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False,
     context_settings=_SETTINGS, help="Exact joins between Spark streams: inequality, band, equality, over any window.",
-    epilog="New here? [bold]weft doctor[/bold], then [bold]weft demo[/bold].",
+    epilog="New here? [bold]weft doctor[/bold], then [bold]weft demo[/bold].\n\n"
+    "Exit codes: 0 done, 1 it failed or something is damaged, 2 the request is at fault, 130 stopped.",
 )  # fmt: skip
 state_app = typer.Typer(
     no_args_is_help=True,

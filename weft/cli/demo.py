@@ -14,7 +14,7 @@ from weft.cli.live import Screen, summary_table
 from weft.cli.output import err, print_json
 from weft.cli.output import out as stdout
 from weft.cli.run import watch
-from weft.errors import WeftError
+from weft.errors import SpecError, WeftError
 from weft.spec import within
 from weft.types import Side
 
@@ -80,7 +80,7 @@ def _empty(out: Path) -> None:
     """Make the folder; empty it only if an earlier demo filled it."""
     if out.exists() and any(out.iterdir()):
         if not (out / _MARK).exists():
-            raise WeftError.of(f"{out} holds files that no demo wrote.", "", "give --out another folder.")
+            raise SpecError.of(f"{out} holds files that no demo wrote.", "", "give --out another folder.")
         shutil.rmtree(out)
     out.mkdir(parents=True, exist_ok=True)
     (out / _MARK).touch()

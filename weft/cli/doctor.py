@@ -14,7 +14,7 @@ from typing import Any, Literal
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.output import err, log_file, out, print_json, size
+from weft.cli.output import check_master, err, log_file, out, print_json, size
 from weft.errors import WeftError
 
 __all__ = ["Check", "check_facts", "check_java", "run_doctor"]
@@ -38,6 +38,7 @@ class Check:
 
 def run_doctor(*, master: str | None, state: str | None, as_json: bool) -> int:
     """Check this machine, and the executors when a master is given; 1 if anything fails."""
+    check_master(master)
     java = check_java()
     try:
         from weft.spark.doctor import facts

@@ -106,10 +106,10 @@ def _event(report: BatchReport) -> str:
 
 def _cells(report: BatchReport, one: bool) -> list[str]:
     rows = [f"{report.rows['left']:,}"] if one else [f"{report.rows['left']:,}", f"{report.rows['right']:,}"]
-    late = report.late["left"] if one else sum(report.late.values())
+    late = f"{report.late['left']:,}" if one else f"{report.late['left']:,}+{report.late['right']:,}"
     pairs = "?" if report.pairs is None else f"{report.pairs:,}"
     return [
-        str(report.batch), *rows, pairs, f"{report.rate:,.0f}", f"{report.state_rows:,}", f"{late:,}",
+        str(report.batch), *rows, pairs, f"{report.rate:,.0f}", f"{report.state_rows:,}", late,
         f"{report.imbalance:.2f}", f"{report.seconds:.1f}",
     ]  # fmt: skip
 

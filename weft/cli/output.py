@@ -17,10 +17,10 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.job import JobMistakes
-from weft.errors import JobError, LateStateError, SpecError, UnknownName, WeftError
+from weft.cli.job import JobMistakes, master_trouble
+from weft.errors import JobError, LateStateError, NoSuchState, SpecError, UnknownName, WeftError
 
-__all__ = ["complain", "err", "exit_code", "log_file", "on_stop", "out", "print_json", "size"]
+__all__ = ["check_master", "complain", "err", "exit_code", "log_file", "on_stop", "out", "print_json", "size"]
 
 _WIDE = 200
 """Columns of output that goes to a file or a pipe: nothing there cuts a line."""
@@ -43,14 +43,22 @@ def print_json(data: Any, *, indent: int | None = 2) -> None:
 
 
 def exit_code(error: WeftError) -> int:
-    """Return 2 where the request is at fault (job, join, name, another join's state), 1 where running it failed."""
-    return 2 if isinstance(error, (JobError, LateStateError, SpecError, UnknownName)) else 1
+    """Return 2 where the request is at fault (job, join, name, path, another join's state), 1 where running it failed."""
+    return 2 if isinstance(error, (JobError, LateStateError, NoSuchState, SpecError, UnknownName)) else 1
+
+
+def check_master(master: str | None) -> None:
+    """Refuse a `--master` that Spark would not know."""
+    trouble = master_trouble(master) if master is not None else None
+    if trouble:
+        what, _, there_is = trouble[0].partition(". ")
+        raise SpecError.of(f"--master: {what}.", there_is, trouble[1].replace("write", "write --master"))
 
 
 def complain(error: WeftError, *, as_json: bool = False) -> None:
-    """Print an error in its three parts, without a traceback."""
+    """Print an error in its three parts, without a traceback; for programs on one line, as batches before it are."""
     if as_json:
-        print_json(_as_data(error))
+        print_json(_as_data(error), indent=None)
         return
     console = err()
     if isinstance(error, JobMistakes):

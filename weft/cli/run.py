@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.job import Job, load_job
+from weft.cli.job import Job, blaming, load_job
 from weft.cli.live import Screen, summary_table
-from weft.cli.output import err, exit_code, log_file, on_stop, out, print_json
+from weft.cli.output import check_master, err, exit_code, log_file, on_stop, out, print_json
 from weft.errors import WeftError
 from weft.observe import BatchReport, Summary, disk_use, read_batch
 from weft.state import open_folder
@@ -24,7 +24,8 @@ __all__ = ["explain_job", "run_job", "watch"]
 
 def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> int:
     """Run a job file to its end, or until it is stopped."""
-    job = load_job(path)
+    check_master(master)
+    job = load_job(path, reads=True, writes=True)
     if check:
         return _checked(job, as_json)
     from weft.spark.run import belongs, quiet_session, start
@@ -37,13 +38,15 @@ def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> in
                 f"weft {path.name}", master=master or job.master, state=job.state, conf=job.conf, log=log
             )
             built = _built(spark, job, job.state)
-            origin = belongs(job.checkpoint, job.state, built.spec)
+            with blaming(job):
+                origin = belongs(spark, job.checkpoint, job.state, built.spec)
         if not as_json:
             console.print(Text(f"{path.name}: {origin}"), soft_wrap=True)
-        query = start(
-            built, format=job.sink.format, options=job.sink.options, mode=job.sink.mode,
-            partition_by=job.sink.partition_by, checkpoint=job.checkpoint, trigger=job.trigger, name=path.stem,
-        )  # fmt: skip
+        with blaming(job):
+            query = start(
+                built, format=job.sink.format, options=job.sink.options, mode=job.sink.mode,
+                partition_by=job.sink.partition_by, checkpoint=job.checkpoint, trigger=job.trigger, name=path.stem,
+            )  # fmt: skip
         title = f"{job.on}   {job.window}"
         with Screen(title, as_json=as_json, one_stream=job.right is None) as screen:
             summary = watch(query, job.state, screen)
@@ -101,7 +104,8 @@ def _checked(job: Job, as_json: bool) -> int:
 
 def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
     """Explain a job's join; Spark only analyzes, nothing is read or written."""
-    job = load_job(path)
+    check_master(master)
+    job = load_job(path, reads=True)
     from weft.spark.run import explained_join, quiet_session
 
     with err().status("starting Spark to analyze the condition ...") if not as_json else _nothing():
@@ -125,12 +129,13 @@ def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
 def _built(spark: Any, job: Job, state: str | None) -> Built:
     from weft.spark.run import joined, read_stream
 
-    left = read_stream(spark, job.left, "left" if job.right else "stream")
-    right = read_stream(spark, job.right, "right") if job.right else None
-    return joined(
-        left, right, on=job.on, window=job.window, scheme=job.scheme, index=job.index, tasks=job.tasks,
-        select=job.select, suffix=job.suffix, state=state, unordered=job.unordered,
-    )  # fmt: skip
+    with blaming(job):
+        left = read_stream(spark, job.left, "left" if job.right else "stream")
+        right = read_stream(spark, job.right, "right") if job.right else None
+        return joined(
+            left, right, on=job.on, window=job.window, scheme=job.scheme, index=job.index, tasks=job.tasks,
+            select=job.select, suffix=job.suffix, state=state, unordered=job.unordered,
+        )  # fmt: skip
 
 
 def _nothing() -> Any:

@@ -10,7 +10,7 @@ from weft.cli.output import out, print_json, size
 from weft.control import draw
 from weft.observe import QueryView, inspect_query, list_queries
 from weft.routing import AreaPlan, plan_from_json
-from weft.types import SIDES
+from weft.types import SIDES, Side
 
 __all__ = ["list_state", "show_state"]
 
@@ -96,9 +96,19 @@ def _facts(view: QueryView) -> list[tuple[str, str | Text]]:
             facts.append(("newest", newest))
         if view.clock.watermark:
             facts.append(("watermark", f"{view.clock.watermark}; what is older is late"))
-    late = f"{view.late_kept['left']:,} left, {view.late_kept['right']:,} right in the batches kept"
-    facts += [("late", late), ("on disk", f"{size(view.bytes)} in {view.files:,} files under {view.path}")]
+    facts += [("late", _late(view)), ("on disk", f"{size(view.bytes)} in {view.files:,} files under {view.path}")]
     return facts
+
+
+def _late(view: QueryView) -> str:
+    """Say how many rows were dropped, per side: in the batch shown, in all that are kept, and in which of them."""
+
+    def counts(late: dict[Side, int]) -> str:  # a self join has one stream, which is read in both roles
+        return f"{late['left']:,}" if view.self_join else f"{late['left']:,} left, {late['right']:,} right"
+
+    text = f"{counts(view.late)} in batch {view.batch}; {counts(view.late_kept)} in the batches kept"
+    shown = [f"batch {number}: {counts(late)}" for number, late in view.late_batches]
+    return "\n".join([text, *shown])
 
 
 def _plan(view: QueryView) -> str:

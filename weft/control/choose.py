@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 from weft.control.trees import settled
 from weft.control.two_predicates import TwoPredicates, two_predicates
-from weft.errors import SpecError, UnknownName
+from weft.errors import SpecError, UnknownName, about
 from weft.index import INDEXES, kind_of
 from weft.routing import FastJoin, Hash, Matrix, Ordered, Scheme, Slices, scheme_named
 from weft.routing.adsp import ordering
 from weft.spec import JoinSpec, Last, Within
 
-__all__ = ["Choice", "Limits", "check_tasks", "choose", "estimate"]
+__all__ = ["Choice", "Limits", "check_switch", "check_tasks", "choose", "estimate"]
 
 _MOST = 10_000
 """Tasks beyond which every batch would spend minutes on empty ones."""
@@ -24,6 +24,12 @@ def check_tasks(tasks: object, hint: str) -> None:
         raise SpecError.of(
             f"tasks={tasks!r}.", f"It is the number of join tasks, at least 1 and at most {_MOST:,}.", hint
         )
+
+
+def check_switch(name: str, value: object) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise SpecError.of(f"{name}={value!r}.", "It is True or False.", f"write {name}=True, or leave it out.")
 
 
 @dataclass(frozen=True)
@@ -63,11 +69,16 @@ def choose(
 ) -> Choice:
     """Choose scheme and index; what the user names is taken as it is, if it can serve the join."""
     limits = limits or Limits()
-    chosen, why_scheme = (scheme_named(scheme), "as asked") if scheme != "auto" else _scheme(spec, tasks, limits)
-    plan = chosen.initial(spec, tasks)  # refuses what it cannot serve
+    with about("scheme"):
+        chosen, why_scheme = (scheme_named(scheme), "as asked") if scheme != "auto" else _scheme(spec, tasks, limits)
+        plan = chosen.initial(spec, tasks)  # refuses what it cannot serve
     if index == "auto":
         name, why_index = _index(spec, limits)
-    else:
+        return Choice(chosen, name, why_scheme, why_index)
+    with about("index"):
+        given: object = index
+        if not isinstance(given, str):
+            raise UnknownName.among("index", index, [*INDEXES, "auto"])
         if kind_of(index) not in INDEXES:
             raise UnknownName.among("index", kind_of(index), [*INDEXES, "auto"])
         name, why_index = settled(spec, plan, index)

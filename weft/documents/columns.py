@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from weft.documents.general import spelled_string
 from weft.errors import SpecError
 
-__all__ = ["text_of"]
+__all__ = ["check_documents", "text_of"]
 
 _LARGE = pa.large_string()
 _COLON = pa.scalar(":", _LARGE)
@@ -25,15 +25,18 @@ def text_of(column: pa.Array) -> pa.Array:
     kind = column.type
     if pa.types.is_dictionary(kind):
         return text_of(column.dictionary_decode())
-    if _is_text(kind):
-        return column.cast(pa.large_binary())
-    if pa.types.is_struct(kind) or pa.types.is_map(kind):
-        return _json(column).cast(pa.large_binary())
-    raise SpecError.of(
-        f"The column of documents is {kind}.",
-        "Documents are JSON text (string or binary), structs, or maps with string keys.",
-        "name another column with column=, or cast it.",
-    )
+    check_documents(kind)
+    return column.cast(pa.large_binary()) if _is_text(kind) else _json(column).cast(pa.large_binary())
+
+
+def check_documents(kind: pa.DataType) -> None:
+    """Refuse a type that holds no documents."""
+    if not (_is_text(kind) or pa.types.is_struct(kind) or pa.types.is_map(kind)):
+        raise SpecError.of(
+            f"The column of documents is {kind}.",
+            "Documents are JSON text (string or binary), structs, or maps with string keys.",
+            "name another column with column=, or cast it.",
+        )
 
 
 def _is_text(kind: pa.DataType) -> bool:

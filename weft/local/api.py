@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from weft.control import Explanation, check_tasks, choose, explain_join
+from weft.control import Explanation, check_switch, check_tasks, choose, explain_join
 from weft.engine import Job, Pairs
 from weft.errors import SpecError
 from weft.local.expr import Projection
@@ -15,7 +15,7 @@ from weft.local.sources import Source, check_count, check_window
 from weft.local.sql import Analyzed, analyze
 from weft.routing import Scheme
 from weft.spec import JoinSpec, Window, build_spec, unbounded
-from weft.state import MemoryStore, StateStore
+from weft.state import MemoryStore, StateStore, open_folder
 from weft.types import SIDES, Side
 
 __all__ = ["Join", "explain", "join", "self_join"]
@@ -32,15 +32,15 @@ class Join:
         check_tasks(tasks, "leave it out for one.")
         _check_text("on", on, "l.price < r.bid")
         _check_text("suffix", suffix, "_right")
+        check_switch("unordered", unordered)
         for side, schema in zip(SIDES, (left, right), strict=True):
             _check_types(side, schema)
         window = window if window is not None else unbounded()
-        _check_window(window)
+        check_window(window, left, right)
         self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
         self.schemas = {"left": left, "right": right}
         self.projection = Projection.of(select, suffix, left, right, aliases)
         self.schema = self.projection.schema
-        check_window(window, left, right)
         self.spec: JoinSpec = build_spec(
             self.analyzed.condition, window, left_schema=_shown(left), right_schema=_shown(right),
             self_join=aliases == ("a", "b"), unordered=unordered,
@@ -186,7 +186,13 @@ def _check_table(side: str, table: object) -> None:
 
 
 def _opened(state: StateStore | str, fingerprint: str) -> StateStore:
-    return StateStore(state, "local", fingerprint) if isinstance(state, str) else state
+    if isinstance(state, StateStore):
+        return state
+    given: object = state
+    if not isinstance(given, str):
+        raise SpecError.of(f"state={state!r}.", "It is the path of a folder, or a store.", "write state='/var/weft'.")
+    open_folder(state).check_writable()
+    return StateStore(state, "local", fingerprint)
 
 
 def _next_batch(store: StateStore, spec: JoinSpec) -> int:
@@ -208,7 +214,10 @@ def _check_fed(side: str, table: object, schema: pa.Schema) -> None:
         )
 
 
-def _check_types(side: str, schema: pa.Schema) -> None:
+def _check_types(side: str, schema: object) -> None:
+    if not isinstance(schema, pa.Schema):
+        hint = "give the table's .schema." if isinstance(schema, pa.Table) else "write pa.schema({'x': pa.int64()})."
+        raise SpecError.of(f"The {side} side is a {type(schema).__name__}.", "It is a pyarrow Schema.", hint)
     for field in schema:
         if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
             raise SpecError.of(
@@ -221,15 +230,6 @@ def _check_types(side: str, schema: pa.Schema) -> None:
 def _check_text(name: str, text: object, example: str) -> None:
     if not isinstance(text, str):
         raise SpecError.of(f"{name}={text!r}.", "It is text.", f"write {name}={example!r}.")
-
-
-def _check_window(window: object) -> None:
-    if not isinstance(window, Window):
-        raise SpecError.of(
-            f"window={window!r}.",
-            "Windows are within(), last(), tumbling(), tumbling_rows() and unbounded().",
-            "write window=weft.within('10 seconds', on='ts').",
-        )
 
 
 def _starts(batch: int | None, *rows: int) -> Iterator[int]:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.local.sql import Analyzed
-from weft.spec import JoinSpec, Tumbling, Unbounded, Window, Within
+from weft.spec import JoinSpec, Tumbling, Unbounded, Window, Within, unit_hint
 from weft.types import SIDES, Side
 
 __all__ = ["Source", "check_count", "check_window"]
@@ -63,6 +63,13 @@ class Source:
 
 def check_window(window: Window, left: pa.Schema, right: pa.Schema) -> None:
     """Refuse a window whose columns are missing, or of types it cannot use."""
+    given: object = window
+    if not isinstance(given, Window):
+        raise SpecError.of(
+            f"window={window!r}.",
+            "Windows are within(), last(), tumbling(), tumbling_rows() and unbounded().",
+            "write window=weft.within('10 seconds', on='ts').",
+        )
     kinds = [_check_column(window, side, schema) for side, schema in zip(SIDES, (left, right), strict=True)]
     if kinds[0] != kinds[1]:
         names = [schema.field(_time_name(window, side)).type for side, schema in zip(SIDES, (left, right), strict=True)]
@@ -87,7 +94,7 @@ def _check_column(window: Window, side: Side, schema: pa.Schema) -> str:
         raise SpecError.of(
             f"The window's {side} column {name!r} is {kind}.",
             f"A window given in {'durations' if window.unit == 'time' else 'plain numbers'} needs {need}.",
-            "cast the column, or name another one.",
+            unit_hint(window.unit, time=time, whole=whole),
         )
     if not (whole or time or pa.types.is_floating(kind)):
         raise SpecError.of(

@@ -10,12 +10,13 @@ import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from weft.errors import StateError, WeftError
+from weft.errors import NoSuchState, WeftError
 from weft.observe.clock import ClockView, clock_view
 from weft.observe.listing import find_query
 from weft.observe.metrics import Migration, disk_use, imbalance, read_batch
 from weft.observe.verify import Damage, Verifier
 from weft.routing import plan_from_json
+from weft.spec import read_self_join
 from weft.state import Folder, Manifest
 from weft.types import SIDES, Side
 
@@ -45,7 +46,8 @@ class QueryView:
     fingerprint: str
     condition: str
     window: str
-    self_join: str
+    self_join: bool
+    unordered: bool
     schemas: dict[Side, str]
     batch: int | None
     last_batch: int | None
@@ -55,7 +57,12 @@ class QueryView:
     reason: str
     tasks: tuple[TaskView, ...]
     clock: ClockView | None
+    late: dict[Side, int]
+    """Rows that were dropped as late in the batch shown."""
     late_kept: dict[Side, int]
+    """The same in all batches kept."""
+    late_batches: tuple[tuple[int, dict[Side, int]], ...]
+    """Batch by batch, where any were."""
     files: int
     bytes: int
     damage: tuple[Damage, ...]
@@ -74,7 +81,8 @@ class QueryView:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON data."""
         events = [{"batch": batch, **event.to_json()} for batch, event in self.migrations]
-        return {**asdict(self), "imbalance": round(self.imbalance, 3), "migrations": events}
+        late = [{"batch": batch, **counts} for batch, counts in self.late_batches]
+        return {**asdict(self), "imbalance": round(self.imbalance, 3), "migrations": events, "late_batches": late}
 
 
 def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: bool = True) -> QueryView:
@@ -88,17 +96,21 @@ def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: boo
     if batch is not None and batch not in kept:
         held = f"{kept[0]} to {kept[-1]}" if kept else "none"
         hint = "leave --batch out for the last good one."
-        raise StateError.of(f"Batch {batch} is not kept in {query}.", f"Kept: {held}.", hint)
+        raise NoSuchState.of(f"Batch {batch} is not kept in {query}.", f"Kept: {held}.", hint)
     spec = check.document(query, "spec.json")
     manifests = check.readable(shown) if shown is not None else []
     plan, reason = _plan(query, shown, manifests, check)
     files, size = disk_use(query)
+    late = {number: _late(check, number) for number in kept}
+    none: dict[Side, int] = dict.fromkeys(SIDES, 0)
     return QueryView(
         query.path.rpartition("/")[2], query.path, str(spec.get("fingerprint", "")), str(spec.get("condition", "")),
-        str(spec.get("window", "")), str(spec.get("self join", "")),
+        str(spec.get("window", "")), *read_self_join(str(spec.get("self join", ""))),
         {side: str(spec.get(f"{side} schema", "")) for side in SIDES}, shown, last, last_good, verify, plan, reason,
         tuple(_task(manifest, check) for manifest in manifests),
-        clock_view(manifests[0], str(spec.get("window", ""))) if manifests else None, _late(check, kept), files, size,
+        clock_view(manifests[0], str(spec.get("window", ""))) if manifests else None,
+        late.get(shown, none) if shown is not None else none, {side: sum(one[side] for one in late.values()) for side in SIDES},
+        tuple((number, one) for number, one in late.items() if any(one.values())), files, size,
         tuple(check.damage), check.unfinished, tuple(_foreign(query)), _events(query, kept), _moving(query, shown, plan, check),
     )  # fmt: skip
 
@@ -145,8 +157,8 @@ def _task(manifest: Manifest, check: Verifier) -> TaskView:
     )
 
 
-def _late(check: Verifier, kept: list[int]) -> dict[Side, int]:
-    found = [manifest for batch in kept for manifest in check.readable(batch)]
+def _late(check: Verifier, batch: int) -> dict[Side, int]:
+    found = check.readable(batch)
     return {side: sum(int(m.stats.get("late", {}).get(side, 0)) for m in found) for side in SIDES}
 
 

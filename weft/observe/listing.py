@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from weft.errors import StateError, WeftError
+from weft.errors import NoSuchState, WeftError
 from weft.observe.metrics import disk_use
 from weft.state import Folder, Manifest, open_folder
 from weft.state.documents import read_document
@@ -50,8 +50,10 @@ def list_queries(path: str) -> list[QueryLine]:
     """Return the queries under a state path."""
     folder = open_folder(path)
     if not folder.exists(""):
-        raise StateError.of(
-            f"There is no {path}.", "", "give the path that was state= of the join (conf spark.weft.state)."
+        raise NoSuchState.of(
+            f"There is no {path}.",
+            "The first batch of a query makes it.",
+            "give the path that was state= of the join (conf spark.weft.state).",
         )
     return [_line(folder / name, name) for name in _queries(folder)]
 
@@ -98,7 +100,7 @@ def find_query(path: str) -> Folder:
         return folder / below[0]
     if below:
         hint = f"name one, such as {path.rstrip('/')}/{below[0][:8]}."
-        raise StateError.of(f"There are {len(below)} queries under {path}.", f"They are: {', '.join(below)}.", hint)
+        raise NoSuchState.of(f"There are {len(below)} queries under {path}.", f"They are: {', '.join(below)}.", hint)
     parent, _, start = folder.path.rpartition("/")
     upper = Folder(folder.system, parent)
     named = [name for name in _queries(upper) if start and name.startswith(start)]
@@ -106,4 +108,4 @@ def find_query(path: str) -> Folder:
         return upper / named[0]
     what = f"{len(named)} queries start with {start!r}" if named else f"No state of a query at {path}"
     there_is = f"Under {parent} there are: {', '.join(_queries(upper)) or 'none'}."
-    raise StateError.of(f"{what}.", there_is, "`weft state ls PATH` lists the queries under a state path.")
+    raise NoSuchState.of(f"{what}.", there_is, "`weft state ls PATH` lists the queries under a state path.")

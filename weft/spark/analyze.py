@@ -14,15 +14,16 @@ from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from weft.errors import SpecError
+from weft.errors import SpecError, about
 from weft.spark.complaints import explain_analysis
 from weft.spark.conjuncts import Served, SideOf, classify, split_and
-from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, rebuilt
+from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, nodes, rebuilt
 from weft.spec import Condition
 from weft.types import Side
 
 __all__ = ["SELF", "Analyzed", "Output", "analyze"]
 
+_SUBQUERIES = ("ScalarSubquery", "Exists", "InSubquery", "ListQuery")
 SELF = ("a", "b")
 """The aliases of a self join."""
 
@@ -87,6 +88,10 @@ def analyze(
         plan: Any = joined._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException) as error:
         raise explain_analysis(error, on, left, right, aliases) from None
+    if any(kind(node) in _SUBQUERIES for node in nodes(plan.condition().get())):
+        raise SpecError.of(
+            "on= holds a subquery.", "A condition is decided from one row of each side.", "join with that table first."
+        )
     frames: dict[Side, DataFrame] = {"left": frame_of(spark, plan.left()), "right": frame_of(spark, plan.right())}
     side_of = SideOf(*({int(a.exprId().id()) for a in _outputs(p)} for p in (plan.left(), plan.right())))
     served: list[Served] = []
@@ -116,7 +121,8 @@ def analyze(
         return _over_structs(spark, node, side_of, aliases)
 
     residual = [moved(node) for node in rest]
-    outputs = _select(joined, plan, select, suffix, aliases, spark, moved)
+    with about("select" if select is not None else "suffix"):
+        outputs = _select(joined, (left, right), plan, select, suffix, aliases, spark, moved)
     needed = {int(a.exprId().id()) for node in rest for a in attributes(node)} | outputs[1]
     payload = {
         side: tuple(str(a.name()) for a in _outputs(p) if int(a.exprId().id()) in needed)
@@ -184,27 +190,36 @@ def _over_structs(spark: SparkSession, node: Node, side_of: SideOf, aliases: tup
 
 
 def _select(
-    joined: DataFrame, plan: Any, select: Sequence[str | Column] | None, suffix: str, aliases: tuple[str, str],
-    spark: SparkSession, moved: Any,
+    joined: DataFrame, sides: tuple[DataFrame, DataFrame], plan: Any, select: Sequence[str | Column] | None, suffix: str,
+    aliases: tuple[str, str], spark: SparkSession, moved: Any,
 ) -> tuple[tuple[Output, ...], set[int]]:  # fmt: skip
     if select is None:
         return _everything(plan, suffix, spark, moved)
+    given: Sequence[object] = select
+    wrong = [item for item in given if not isinstance(item, (str, Column))]
+    if wrong or not select:
+        what = f"select= holds {wrong[0]!r}." if wrong else "select= is empty."
+        raise SpecError.of(
+            what, "It is a list of SQL texts and PySpark Columns.", "write select=['l.id', 'r.*'], or leave it out."
+        )
     try:
         items = [F.expr(item) if isinstance(item, str) else item for item in select]
         chosen: Any = joined.select(*items)._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException) as error:
-        raise explain_analysis(error, ", ".join(map(str, select)), joined, joined, aliases, what="select=") from None
-    if kind(chosen) != "Project":
+        raise explain_analysis(error, ", ".join(map(str, select)), *sides, aliases, what="select=") from None
+    if kind(chosen) != "Project" or kind(chosen.child()) != kind(plan):
         raise SpecError.of(
-            "select= holds an aggregate or a window function.",
+            "select= holds an aggregate, a window function, explode, or a name that it gives itself.",
             "It may hold columns and expressions of one pair.",
-            "aggregate the joined stream afterwards.",
+            "aggregate the joined stream afterwards; other steps are a .select() behind the join.",
         )
     named = chosen.projectList()
-    nodes = [named.apply(number) for number in range(named.size())]
-    _no_collision([str(node.name()) for node in nodes], "name the columns apart in select=, such as 'r.id AS rid'.")
+    items_found = [named.apply(number) for number in range(named.size())]
+    _no_collision(
+        [str(node.name()) for node in items_found], "name the columns apart in select=, such as 'r.id AS rid'."
+    )
     outputs, needed = [], set()
-    for node in nodes:
+    for node in items_found:
         body = children(node)[0] if kind(node) == "Alias" else node
         outputs.append(Output(str(node.name()), column_of(spark, moved(body))))
         needed |= {int(a.exprId().id()) for a in attributes(body)}

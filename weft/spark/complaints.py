@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from difflib import get_close_matches
 
 from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
@@ -53,6 +54,12 @@ def explain_analysis(
             f"Given: {_text(on)}",
             "check the spelling, or register the function with spark.udf.register.",
         )
+    if condition.startswith("UNSUPPORTED_EXPR_FOR_OPERATOR"):
+        return SpecError.of(
+            f"{what} holds an aggregate, a window function or explode.",
+            "It is decided from one row of each side.",
+            "compute it as a column before the join, or behind it.",
+        )
     return SpecError.of(
         f"{what} cannot be analyzed: {_first_sentence(error)}",
         there_is,
@@ -74,8 +81,10 @@ def _unknown(
             there_is,
             f"write {aliases[0]}.{parts[-1]} for the left or {aliases[1]}.{parts[-1]} for the right side.",
         )
+    near = get_close_matches(parts[0], [*left.columns, *right.columns], n=1)
+    hint = f"did you mean {near[0]!r}? Names are those from before the join." if near else ""
     return UnknownColumn.of(
-        f"Neither side has a column {parts[0]!r}.", there_is, "conditions use the column names from before the join."
+        f"Neither side has a column {parts[0]!r}.", there_is, hint or "names are those from before the join."
     )
 
 

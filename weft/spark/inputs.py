@@ -25,10 +25,10 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.spark.analyze import Analyzed
 from weft.spark.arrow import arrow_schema
-from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Window, Within
+from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Window, Within, unit_hint
 from weft.types import SIDES, Side, other
 
-__all__ = ["SideInput", "check_time_columns", "self_inputs", "side_input"]
+__all__ = ["SideInput", "check_is_window", "check_time_columns", "self_inputs", "side_input"]
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _TIMES = (TimestampType, TimestampNTZType, DateType)
@@ -110,6 +110,16 @@ class _Travel:
         return SideInput(routed, inputs, payload, _arrow(self.analyzed.spark, payload, self.names))
 
 
+def check_is_window(window: object) -> None:
+    """Refuse what is no window."""
+    if not isinstance(window, Window):
+        raise SpecError.of(
+            f"window= is {window!r}.",
+            "Windows are: within, last, tumbling, tumbling_rows, unbounded.",
+            "write window=weft.within('10 seconds', on='ts').",
+        )
+
+
 def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
     """Refuse a window whose columns are missing or of a type it cannot use."""
     kinds: dict[Side, DataType] = {}
@@ -122,10 +132,11 @@ def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
             wanted = _TIMES if window.unit == "time" else _WHOLE
             if not isinstance(kinds[side], wanted):
                 need = "a timestamp or date" if window.unit == "time" else "an integer"
+                time, whole = isinstance(kinds[side], _TIMES), isinstance(kinds[side], _WHOLE)
                 raise SpecError.of(
                     f"The window's {side} column {name!r} is {kinds[side].simpleString()}.",
                     f"A window given in {'durations' if window.unit == 'time' else 'plain numbers'} needs {need}.",
-                    "cast the column, such as .withColumn('ts', F.to_timestamp('ts')), or name another one.",
+                    unit_hint(window.unit, time=time, whole=whole),
                 )
         elif not isinstance(kinds[side], (*_WHOLE, *_TIMES)) and kinds[side].simpleString() not in ("float", "double"):
             raise SpecError.of(

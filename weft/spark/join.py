@@ -13,14 +13,14 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from weft.control import Choice, Explanation, choose, explain_join
+from weft.control import Choice, Explanation, check_switch, choose, explain_join
 from weft.engine import Job
-from weft.errors import SpecError
+from weft.errors import SpecError, about
 from weft.routing import Plan, Scheme
 from weft.spark.analyze import Analyzed, analyze
 from weft.spark.arrow import arrow_schema
 from weft.spark.functions import JoinTask, RouteTask
-from weft.spark.inputs import SideInput, check_time_columns, self_inputs, side_input
+from weft.spark.inputs import SideInput, check_is_window, check_time_columns, self_inputs, side_input
 from weft.spark.place import Where, name_for, tasks_for, where_for
 from weft.spark.sampling import sampled_plan
 from weft.spark.shuttle import SHIPPED_DDL
@@ -210,12 +210,8 @@ def build(
             "write window=weft.within('10 seconds', on='ts'), or weft.unbounded() to keep everything.",
         )
     window = window if window is not None else unbounded()
-    if not isinstance(window, Window):
-        raise SpecError.of(
-            f"window= is {window!r}.",
-            "Windows are: within, last, tumbling, tumbling_rows, unbounded.",
-            "write window=weft.within('10 seconds', on='ts').",
-        )
+    check_is_window(window)
+    check_switch("unordered", unordered)
     given: object = suffix
     if not isinstance(given, str):
         raise SpecError.of(
@@ -231,9 +227,12 @@ def build(
             )
     if isinstance(select, str):
         raise SpecError.of(f"select={select!r} is one text.", "It is a list of columns.", f"write select=[{select!r}].")
-    number = tasks_for(spark, tasks)
-    analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
-    check_time_columns(window, analyzed.frames)
+    with about("tasks"):
+        number = tasks_for(spark, tasks)
+    with about("on"):
+        analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
+    with about("window"):
+        check_time_columns(window, analyzed.frames)
     spec = build_spec(
         analyzed.condition, window, left_schema=_shown(analyzed, "left"),
         right_schema=_shown(analyzed, "right"), self_join=aliases == ("a", "b"), unordered=unordered,
@@ -242,7 +241,8 @@ def build(
     sides = (
         self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
     )
-    where = where_for(spark, state, name or name_for(left, right)) if streaming and not explaining else None
+    with about("state"):
+        where = where_for(spark, state, name or name_for(left, right)) if streaming and not explaining else None
     return Built(analyzed, spec, choice, number, sides, where)
 
 

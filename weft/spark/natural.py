@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, StringType, StructField, StructType
 
-from weft.documents import Reader
+from weft.documents import Reader, check_documents
 from weft.engine import Job, pack_delivery, pack_header
 from weft.engine.natural import (
     INDEX,
@@ -32,7 +32,7 @@ from weft.errors import SpecError, UnknownColumn
 from weft.routing import Plan
 from weft.routing.documents import DocumentPlan, DocumentScheme, document_scheme
 from weft.spark.arrow import arrow_schema
-from weft.spark.inputs import check_time_columns
+from weft.spark.inputs import check_is_window, check_time_columns
 from weft.spark.place import Where, name_for, tasks_for, where_for
 from weft.spark.shuttle import SHIPPED_DDL, Inbox, open_route, pieces, ship
 from weft.spec import Unbounded, Window, unbounded
@@ -84,8 +84,11 @@ def natural_join(
             "There are: within, last, tumbling, tumbling_rows, unbounded.", "write window=weft.tumbling_rows(10_000).",
         )  # fmt: skip
     window = window if window is not None else unbounded()
+    check_is_window(window)
     check_time_columns(window, frames)
     spark, reader, single = left.sparkSession, Reader(nulls, arrays), right is None
+    for side in SIDES:
+        check_documents(arrow_schema(spark, StructType([frames[side].schema[column]])).field(0).type)
     number = tasks_for(spark, tasks)
     fields = {side: StructField("id", frames[side].schema[id].dataType) for side in SIDES}
     kinds = {side: arrow_schema(spark, StructType([fields[side]])).field(0).type for side in SIDES}
@@ -119,6 +122,12 @@ def refused_documents(
     The join itself counts them (`refused` in the metrics of each batch) and goes on without them; write this frame to a
     sink of its own to keep them.
     """
+    if not isinstance(frame, DataFrame):
+        raise SpecError.of(
+            f"The frame is a {type(frame).__name__}.",
+            "weft.refused_documents takes a PySpark DataFrame.",
+            "give it one.",
+        )
     if column not in frame.columns:
         raise UnknownColumn.on_side("left", column, frame.columns)
     output = StructType([*frame.schema.fields, StructField("reason", StringType())])

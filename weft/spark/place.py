@@ -54,9 +54,14 @@ def name_for(left: DataFrame, right: DataFrame) -> str:
     return f"join-{below}" if below else ""
 
 
-def where_for(spark: SparkSession, state: str | None, name: str) -> Where:
+def where_for(spark: SparkSession, state: str | None, name: object) -> Where:
     """Return where the state goes: the path given, or that of the session's conf."""
-    if name and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name):
+    given: object = state
+    if given is not None and not isinstance(given, str):
+        raise SpecError.of(
+            f"state={state!r}.", "It is the path of a folder, as text.", "write state='file:///var/weft'."
+        )
+    if not isinstance(name, str) or (name and not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name)):
         raise SpecError.of(
             f"name={name!r}.", "It becomes part of a folder's name: letters, digits, _ and -.", "write name='orders'."
         )

@@ -6,6 +6,7 @@ The command line says what to run in plain values; everything that needs pyspark
 from __future__ import annotations
 
 import json
+import logging
 import os
 import re
 import sys
@@ -18,6 +19,7 @@ from typing import Any, Protocol
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
@@ -28,7 +30,7 @@ from weft.errors import JobError, StateError, WeftError
 from weft.spark.join import Built, build
 from weft.spark.session import session
 from weft.spec import JoinSpec, Window
-from weft.state import StateStore, open_folder
+from weft.state import StateStore
 from weft.state.documents import read_document
 
 __all__ = [
@@ -42,6 +44,10 @@ __all__ = [
     "read_stream",
     "start",
 ]
+
+
+_DDL = "write names and types as in CREATE TABLE, such as 'id long, ts timestamp, v1 double'."
+_SQL = "it is Spark SQL over the columns of the source: check the spelling of functions and columns."
 
 
 class Source(Protocol):
@@ -73,6 +79,9 @@ def quiet_session(
     name: str, *, master: str | None, state: str | None, conf: dict[str, str], log: Path
 ) -> SparkSession:  # fmt: skip
     """Start Spark with everything that the JVM and the Python workers write to stderr going to a file."""
+    for logger in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        # PySpark logs an analysis error as JSON, with the JVM's stack, before it raises it; we tell it in our own words.
+        PySparkLogger.getLogger(logger).setLevel(logging.CRITICAL)
     settings = (
         {"spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
         if (master or "local").startswith("local")
@@ -84,8 +93,8 @@ def quiet_session(
             spark.sparkContext.setLogLevel("WARN")
     except (PySparkException, Py4JJavaError, OSError, RuntimeError) as error:
         raise WeftError.of(
-            f"Spark did not start: {str(error).splitlines()[0]}",
-            f"The end of its log {log}:\n{_tail(log)}",
+            f"Spark did not start: {_reason(error, log)}",
+            f"Its log is {log}.",
             "`weft doctor` checks Java, PySpark and memory.",
         ) from None
     return spark
@@ -107,24 +116,50 @@ def _stderr_to(log: Path) -> Iterator[None]:
         os.close(file)
 
 
-def _tail(log: Path, lines: int = 8) -> str:
+def _reason(error: Exception, log: Path) -> str:
+    """Return why the JVM failed: its exception's own message, or the first complaint in the log of one that never ran."""
+    if isinstance(error, Py4JJavaError):
+        return _sentence(error)
     try:
-        return "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-lines:])
+        lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
-        return ""
+        lines = []
+    found = next(
+        (line for line in lines if re.search(r"\b(Exception|Error)\b.*:|\w(Exception|Error): |^Error", line)), ""
+    )
+    first = (str(error).splitlines() or [type(error).__name__])[0]
+    return f"{re.sub(r'^Exception in thread .main. ', '', found).strip()} ({first})" if found else first
 
 
 def read_stream(spark: SparkSession, source: Source, name: str) -> DataFrame:
     """Open a source; `name` is its table in the job file."""
-    try:
+    there_is = f"Its format is {source.format!r}."
+    with _spark_says(f"{name}.format", f"Spark cannot read [{name}]", there_is):
         reader = spark.readStream.format(source.format).options(**source.options)
-        frame = (reader.schema(source.schema) if source.schema else reader).load()
-        frame = frame.where(source.where) if source.where else frame
-        return frame.selectExpr(*source.select) if source.select else frame
+    if source.schema:
+        with _spark_says(f"{name}.schema", "Spark does not take this schema", f"It is: {source.schema}.", _DDL):
+            reader = reader.schema(source.schema)
+    with _spark_says(name, f"Spark cannot read [{name}]", there_is):
+        frame = reader.load()
+    have = f"There are: {', '.join(frame.columns)}."
+    if source.where:
+        with _spark_says(f"{name}.where", "Spark does not take this condition", have, _SQL):
+            frame = frame.where(source.where)
+    if source.select:
+        with _spark_says(f"{name}.select", "Spark does not take this selection", have, _SQL):
+            frame = frame.selectExpr(*source.select)
+    return frame
+
+
+@contextmanager
+def _spark_says(key: str, what: str, there_is: str, hint: str = "") -> Iterator[None]:
+    """Tell what Spark refuses as an error of the job file, which knows the key."""
+    try:
+        yield
     except (PySparkException, Py4JJavaError) as error:
-        raise JobError.of(
-            f"Spark cannot read [{name}]: {_sentence(error)}", f"Its format is {source.format!r}.", _hint(error)
-        ) from None
+        told = JobError.of(f"{what}: {_sentence(error)}", there_is, hint or _hint(error))
+        told.argument = key
+        raise told from None
 
 
 def joined(
@@ -143,17 +178,19 @@ def explained_join(built: Built) -> Explanation:
     return explain_join(built.spec, built.choice, built.tasks, streaming=True)
 
 
-def belongs(checkpoint: str, state: str, spec: JoinSpec) -> str:
+def belongs(spark: SparkSession, checkpoint: str, state: str, spec: JoinSpec) -> str:
     """Say whether this join starts anew or goes on; refuse state of another join, and a checkpoint without its state."""
-    folder = open_folder(checkpoint)
-    if not folder.exists("metadata"):
+    with _spark_says(
+        "checkpoint", "Spark cannot open the checkpoint", f"It is {checkpoint!r}.", "give another folder."
+    ):
+        metadata, done = _checkpoint(spark, checkpoint)
+    if metadata is None:
         return "a new query"
     try:
-        query = str(json.loads(folder.read("metadata").to_pybytes())["id"])
+        query = str(json.loads(metadata)["id"])
     except (ValueError, KeyError, TypeError):
-        raise StateError.torn(f"{folder}/metadata", "it is not the metadata of a Spark checkpoint") from None
+        raise StateError.torn(f"{checkpoint}/metadata", "it is not the metadata of a Spark checkpoint") from None
     store = StateStore(state, query, spec.fingerprint())
-    done = [int(name) for name in (folder / "commits").names() if name.isdigit()]
     if not store.folder.exists("spec.json"):
         if not done:
             return f"query {query[:8]}, before its first batch"
@@ -167,6 +204,26 @@ def belongs(checkpoint: str, state: str, spec: JoinSpec) -> str:
     return f"query {query[:8]}, {after}; its state belongs to this join"
 
 
+def _checkpoint(spark: SparkSession, path: str) -> tuple[str | None, list[int]]:
+    """Return the metadata of a checkpoint (None if it is new) and the batches it has finished.
+
+    Read by Hadoop, as Spark reads it: it may lie where pyarrow cannot look.
+    """
+    hadoop: Any = spark._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+    root = hadoop.Path(path)
+    system = root.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
+    metadata, commits = hadoop.Path(root, "metadata"), hadoop.Path(root, "commits")
+    if not system.exists(metadata):
+        return None, []
+    stream = system.open(metadata)
+    try:
+        text = str(spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))  # type: ignore[union-attr]
+    finally:
+        stream.close()
+    names = [str(status.getPath().getName()) for status in system.listStatus(commits)] if system.exists(commits) else []
+    return text, [int(name) for name in names if name.isdigit()]
+
+
 def start(
     built: Built, *, format: str, options: dict[str, str], mode: str, partition_by: Sequence[str], checkpoint: str,  # noqa: A002
     trigger: dict[str, str | bool], name: str | None = None,
@@ -175,7 +232,8 @@ def start(
     frame = built.frame()
     if built.spec.condition.residual:  # only behind it the pairs are known
         frame = frame.observe("weft", F.count(F.lit(1)).alias("pairs"))
-    try:
+    there_is = f"Its format is {format!r}."
+    with _spark_says("sink", "Spark cannot write [sink]", there_is), _checkpoint_apart(checkpoint):
         writer = frame.writeStream.format(format).outputMode(mode).options(**options)
         writer = writer.option("checkpointLocation", checkpoint)
         if partition_by:
@@ -183,10 +241,23 @@ def start(
         if trigger:
             writer = writer.trigger(**trigger)  # type: ignore[arg-type]
         return (writer.queryName(name) if name else writer).start()
+
+
+@contextmanager
+def _checkpoint_apart(checkpoint: str) -> Iterator[None]:
+    """Starting a query writes its checkpoint first: what fails there is no fault of the sink."""
+    try:
+        yield
     except (PySparkException, Py4JJavaError) as error:
-        raise JobError.of(
-            f"Spark cannot write [sink]: {_sentence(error)}", f"Its format is {format!r}.", _hint(error)
-        ) from None
+        if checkpoint not in str(error) and "checkpoint" not in _sentence(error).lower():
+            raise
+        told = JobError.of(
+            f"Spark cannot write the checkpoint: {_sentence(error)}",
+            f"It is {checkpoint!r}.",
+            "give a folder that Spark can write.",
+        )
+        told.argument = "checkpoint"
+        raise told from None
 
 
 def follow(query: StreamingQuery, stop: Callable[[int], bool], poll: float = 0.2) -> Iterator[Progress]:

@@ -20,6 +20,7 @@ __all__ = [
     "frame_of",
     "inlined",
     "kind",
+    "nodes",
     "rebuilt",
     "type_of",
 ]
@@ -50,6 +51,13 @@ def attributes(node: Node) -> Iterator[Node]:
         yield node
     for child in children(node):
         yield from attributes(child)
+
+
+def nodes(node: Node) -> Iterator[Node]:
+    """Yield a node and all that are below it."""
+    yield node
+    for child in children(node):
+        yield from nodes(child)
 
 
 def rebuilt(spark: SparkSession, node: Node, replace: Callable[[Node], Node | None]) -> Node:

@@ -17,7 +17,7 @@ from weft.spec.terms import Access, Op, Term
 from weft.spec.window import Last, Tumbling, TumblingRows, Window, Within
 from weft.types import SIDES, Side
 
-__all__ = ["JoinSpec", "SideSpec", "build_spec"]
+__all__ = ["JoinSpec", "SideSpec", "build_spec", "read_self_join"]
 
 _LOOSE = {Op.LT: Op.LE, Op.GT: Op.GE}
 _RANGES = (Op.BAND, Op.FBAND)
@@ -107,6 +107,18 @@ class JoinSpec:
     def fingerprint(self) -> str:
         """Return a short name of everything the state depends on."""
         return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def read_self_join(said: str) -> tuple[bool, bool]:
+    """Read what `identity` says of a self join: whether it is one, and whether its pairs are unordered.
+
+    The text is part of the fingerprint of states that exist, so it stays as it is.
+
+    >>> read_self_join("True, unordered False")
+    (True, False)
+    """
+    one, _, two = said.partition(", unordered ")
+    return one == "True", two == "True"
 
 
 def build_spec(

@@ -23,6 +23,7 @@ __all__ = [
     "tumbling",
     "tumbling_rows",
     "unbounded",
+    "unit_hint",
     "within",
 ]
 
@@ -113,7 +114,7 @@ def within(
     span
         `|l.ts - r.ts| <= span`.
     before, after
-        Instead of `span`: how far the right tuple may be before, and after, the left one.
+        Instead of `span`: how far the right tuple may be before, and after, the left one; the one left out is zero.
     on, left, right
         The time column: of both sides, or of each.
     delay
@@ -127,7 +128,7 @@ def within(
     """
     if (span is None) == (before is None and after is None):
         raise SpecError.of(
-            "within() needs either one span or before= and after=.",
+            "within() needs either one span or before= and after= (one of them left out is zero).",
             f"Given: span={span!r}, before={before!r}, after={after!r}.",
             "write within('10 seconds', on='ts') or within(before='1 minute', after='0 seconds', on='ts').",
         )
@@ -168,6 +169,15 @@ def tumbling_rows(
 def unbounded() -> Unbounded:
     """Join with the full history of the other stream: state only grows."""
     return Unbounded()
+
+
+def unit_hint(unit: str, *, time: bool, whole: bool) -> str:
+    """Say what to try where a window counts in another unit ("time" or "number") than its column."""
+    if unit == "number" and time:
+        return "write a duration, such as '10 seconds', or cast the column to an integer."
+    if unit == "time" and whole:
+        return "write plain numbers in the column's own units, such as 10, or cast the column to a timestamp."
+    return f"cast the column to {'a timestamp' if unit == 'time' else 'an integer'}, or name another one."
 
 
 def _columns(name: str, what: str, on: str | None, left: str | None, right: str | None) -> tuple[str, str]:

@@ -153,7 +153,7 @@ def open_folder(where: str) -> Folder:
         system, path = fs.FileSystem.from_uri(where)
     except (pa.ArrowException, ValueError, OSError) as error:
         raise SpecError.of(
-            f"The state path {where!r} cannot be opened: {error}.",
+            f"The state path {where!r} cannot be opened: {str(error).splitlines()[0].rstrip('.')}.",
             "Weft opens local paths and the file systems of pyarrow.fs: file, hdfs, s3, gs, abfs.",
             "write state='file:///var/weft'.",
         ) from error

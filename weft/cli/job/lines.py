@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-__all__ = ["key_lines"]
+__all__ = ["doubled", "key_lines", "line_of"]
 
 _HEADER = re.compile(r"^\s*\[\[?\s*([^\]]+?)\s*\]\]?\s*(#.*)?$")
 _KEY = re.compile(r"""^\s*((?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"]*"|'[^']*'))*)\s*=""")
@@ -18,34 +19,61 @@ def key_lines(text: str) -> dict[str, int]:
     4
     """
     lines: dict[str, int] = {}
+    for path, number in _walk(text):
+        lines.setdefault(path, number)
+    return lines
+
+
+def line_of(lines: dict[str, int], path: str) -> int:
+    """Return the line of a key, or of the table that it belongs into; 0 if neither is there."""
+    while path not in lines and "." in path:
+        path = path.rpartition(".")[0]
+    return lines.get(path, 0)
+
+
+def doubled(text: str) -> tuple[str, int, int] | None:
+    r"""Return the first key or table that stands there twice, with both lines.
+
+    >>> doubled('[left]\nformat = "csv"\nformat = "json"')
+    ('left.format', 2, 3)
+    """
+    lines: dict[str, int] = {}
+    for path, number in _walk(text):
+        if path in lines:
+            return path, lines[path], number
+        lines[path] = number
+    return None
+
+
+def _walk(text: str) -> Iterator[tuple[str, int]]:
+    """Yield every table and key with its line."""
     table, key, closing = "", "", ""
     for number, line in enumerate(text.splitlines(), 1):
         if closing:  # inside a text or an array of several lines
             if closing in _code(line, closing):
                 closing = ""
             elif closing == "]":
-                _inner(line, key, number, lines)
+                yield from _inner(line, key, number)
             continue
         header = _HEADER.match(line)
         if header:
             table = _plain(header[1])
-            lines.setdefault(table, number)
+            yield table, number
             continue
         found = _KEY.match(line)
         if not found:
             continue
         key = ".".join(part for part in (table, _plain(found[1])) if part)
-        lines.setdefault(key, number)
+        yield key, number
         value = line[found.end() :].strip()
         closing = _open_end(value)
         if value.startswith("{"):
-            _inner(value, key, number, lines)
-    return lines
+            yield from _inner(value, key, number)
 
 
-def _inner(text: str, key: str, number: int, lines: dict[str, int]) -> None:
+def _inner(text: str, key: str, number: int) -> Iterator[tuple[str, int]]:
     for inner in _INNER.finditer(_without_strings(text)):
-        lines.setdefault(f"{key}.{_plain(inner[1])}", number)
+        yield f"{key}.{_plain(inner[1])}", number
 
 
 def _open_end(value: str) -> str:

@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from weft.cli.job.lines import key_lines
+from sqlglot import exp
+
+from weft.cli.job.here import check_readable, check_writable
+from weft.cli.job.lines import doubled, key_lines
 from weft.cli.job.model import Job, JobMistakes, Mistake, SinkPart, SourcePart
-from weft.cli.job.reader import Reader
-from weft.cli.job.sql import FIXED, NEEDS_SCHEMA, check_expression, schema_columns, selected_columns
+from weft.cli.job.names import FILES, SINKS, SOURCES, format_trouble, master_trouble
+from weft.cli.job.places import Place, check_apart
+from weft.cli.job.reader import Reader, shown
+from weft.cli.job.sql import (
+    FIXED,
+    NEEDS_SCHEMA,
+    check_condition,
+    check_expression,
+    has_equality,
+    schema_types,
+    selected_columns,
+    selected_types,
+)
 from weft.cli.job.windows import read_window
 from weft.errors import JobError, SpecError, WeftError
-from weft.spec import unbounded
+from weft.routing import Biclique, ContRand, FastJoin, Hash
+from weft.spec import Tumbling, TumblingRows, Window, unbounded
 from weft.spec.duration import microseconds
 from weft.spec.parse import check_syntax
 from weft.state import open_folder
@@ -25,12 +42,19 @@ else:
 
 __all__ = ["load_job"]
 
-_FILES = ("parquet", "json", "csv", "orc", "avro", "xml", "text")
+_BY_KEY = (Hash.name, Biclique.name, ContRand.name, FastJoin.name)
+"""Schemes that route by an equality."""
+_STORES = ("file", "hdfs", "viewfs", "s3", "gs", "gcs", "abfs", "abfss")
+"""File systems that pyarrow opens by their URI."""
 _HOW = "`weft run --help` shows a whole job file."
 
 
-def load_job(path: Path) -> Job:
-    """Read and check a job file; raise JobError with all its mistakes."""
+def load_job(path: Path, *, reads: bool = False, writes: bool = False) -> Job:
+    """Read and check a job file; raise JobError with all its mistakes.
+
+    With `reads` the local folders of its sources must be there, with `writes` those of sink, checkpoint and state
+    must be writable: what starting the job would find out.
+    """
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -40,12 +64,49 @@ def load_job(path: Path) -> Job:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise JobError.of(f"{path} is not TOML: {error}.", "", _HOW) from None
+        raise _not_toml(path, text, error) from None
     reader = Reader(data, key_lines(text))
     job = _job(path, reader)
+    places = _places(reader, job)
+    check_apart(reader, places)
+    if reads:
+        check_readable(reader, places, job.conf)
+    if writes:
+        check_writable(reader, places, job.conf)
     if reader.mistakes:
         raise JobMistakes.found(path, _without_echo(reader.mistakes))
     return job
+
+
+def _not_toml(path: Path, text: str, error: tomllib.TOMLDecodeError) -> JobError:
+    twice = doubled(text)
+    if twice and re.search("overwrite|twice|uplicate|mutate", str(error)):
+        key, first, second = twice
+        what = f"It stands there twice: on line {first} and on line {second}."
+        return JobMistakes.found(path, [Mistake(shown(key), second, what, "keep one of them.")])
+    return JobError.of(f"{path} is not TOML: {error}.", "", _HOW)
+
+
+def _places(reader: Reader, job: Job) -> list[Place]:
+    """Return the folders of a job, each with the key that names it."""
+    sources = {"left" if job.right is not None else "stream": job.left, "right": job.right}
+    found = [
+        Place(_path_key(reader, name), "source", part.options["path"])
+        for name, part in sources.items()
+        if part is not None and part.options.get("path")
+    ]
+    if job.sink.options.get("path"):
+        found.append(Place(_path_key(reader, "sink"), "sink", job.sink.options["path"]))
+    if job.checkpoint:
+        found.append(Place("checkpoint", "checkpoint", job.checkpoint))
+    if job.state:
+        key = "join.state" if "join.state" in reader.lines else "spark.conf.spark.weft.state"
+        found.append(Place(key, "state", job.state))
+    return found
+
+
+def _path_key(reader: Reader, table: str) -> str:
+    return f"{table}.path" if f"{table}.path" in reader.lines else f"{table}.options.path"
 
 
 def _without_echo(mistakes: list[Mistake]) -> list[Mistake]:
@@ -66,94 +127,129 @@ def _job(path: Path, reader: Reader) -> Job:
             reader.wrong(name, "It is missing.", right)
     sources = {name: _source(name, reader) for name in names if isinstance(reader.data.get(name), dict)}
     columns = [sources[name][1] if name in sources else None for name in names] * (2 if self_join else 1)
+    types = [sources[name][2] if name in sources else {} for name in names] * (2 if self_join else 1)
     join = reader.table("join") if isinstance(reader.data.get("join"), dict) else {}
     aliases = ("a", "b") if self_join else ("l", "r")
+    window = read_window(reader, columns, types) if "window" in join else None
     if "on" in join:
         try:
-            check_syntax(join["on"], aliases, columns[0], columns[1])
+            condition = check_syntax(join["on"], aliases, columns[0], columns[1])
         except WeftError as error:
             reader.complain("join.on", error)
+        else:
+            _check_by_key(reader, join, window, has_equality(condition))
     if "unordered" in join and not self_join:
         reader.wrong("join.unordered", "Only a self join has pairs of one stream.", "take it out, or write [stream].")
-    window = read_window(reader, columns) if "window" in join else None
     _join_select(reader, join.get("select"), aliases, columns)
     spark = reader.table("spark")
     conf = reader.strings("spark.conf", spark.get("conf", {}))
+    for key, master in (("spark.master", spark.get("master")), ("spark.conf.spark.master", conf.get("spark.master"))):
+        trouble = master_trouble(master) if master else None
+        if trouble:
+            reader.wrong(key, *trouble)
+    for name in names:
+        if name in sources:
+            _format(reader, f"{name}.format", sources[name][0].format, SOURCES, conf)
+    sink = _sink(reader)
+    _format(reader, "sink.format", sink.format, SINKS, conf)
     empty = SourcePart("", {})
     return Job(
         path, sources[names[0]][0] if names[0] in sources else empty,
         None if self_join else sources["right"][0] if "right" in sources else empty,
-        join.get("on", ""), window or unbounded(), _sink(reader), str(top.get("checkpoint", "")), _state(reader, join, conf),
+        join.get("on", ""), window or unbounded(), sink, str(top.get("checkpoint", "")), _state(reader, join, conf),
         join.get("scheme", "auto"), join.get("index", "auto"), join.get("tasks"),
         tuple(join["select"]) if "select" in join else None, join.get("suffix", "_right"), join.get("unordered", False),
-        _trigger(reader), spark.get("master"), conf,
+        _trigger(reader), spark.get("master"), conf, reader.lines,
     )  # fmt: skip
 
 
-def _source(name: str, reader: Reader) -> tuple[SourcePart, tuple[str, ...] | None]:
-    """Return a source and the columns it will have, None where only Spark can tell."""
+def _format(reader: Reader, path: str, name: str, known: Sequence[str], conf: dict[str, str]) -> None:
+    trouble = format_trouble(name, known, conf) if name else None
+    if trouble:
+        reader.wrong(path, *trouble)
+
+
+def _check_by_key(reader: Reader, join: dict[str, Any], window: Window | None, equality: bool) -> None:
+    """Refuse what needs an equal key where there is none; the number of a tumbling window is one."""
+    if equality or window is None or isinstance(window, (Tumbling, TumblingRows)):
+        return
+    what = f"It needs an equality between the sides, and {join['on']!r} has none."
+    if join.get("scheme") in _BY_KEY:
+        reader.wrong("join.scheme", what, 'write scheme = "auto", or "matrix", which serves any condition.')
+    if join.get("index") == "hash":
+        reader.wrong("join.index", what, 'write index = "auto", or "runs", which serves any condition.')
+
+
+def _source(name: str, reader: Reader) -> tuple[SourcePart, tuple[str, ...] | None, dict[str, str]]:
+    """Return a source, the columns it will have (None where only Spark can tell), and the types that are known."""
     table = reader.table(name)
     form = str(table.get("format", "")).lower()
     options = reader.strings(f"{name}.options", table.get("options", {}))
     if "path" in table:
         options["path"] = table["path"]
-    elif form in _FILES and "path" not in options and "path" not in reader.data[name]:
+    elif form in FILES and "path" not in options and "path" not in reader.data[name]:
         reader.wrong(f"{name}.path", "It is missing: a stream of files needs its folder.", 'write path = "data/left".')
     if "max_files_per_trigger" in table:
         options["maxFilesPerTrigger"] = str(table["max_files_per_trigger"])
-    columns = FIXED.get(form)
+    types = FIXED.get(form, {})
+    columns = tuple(types) or None
     schema = table.get("schema")
     if schema is not None:
         try:
-            columns = schema_columns(schema)
+            types = schema_types(schema)
+            columns = tuple(types)
         except SpecError as error:
             reader.wrong(f"{name}.schema", str(error), 'write a schema such as "id long, ts timestamp, v1 double".')
     elif form in NEEDS_SCHEMA and "schema" not in reader.data[name]:
         right = 'write schema = "id long, ts timestamp, v1 double".'
         reader.wrong(f"{name}.schema", f"It is missing: a stream of {form} files must be told its columns.", right)
     if "where" in table:
-        _expression(reader, f"{name}.where", table["where"], columns)
+        try:
+            check_condition(table["where"], columns)
+        except SpecError as error:
+            reader.complain(f"{name}.where", error)
     if "select" in table:
         try:
             columns = selected_columns(table["select"], columns)
+            types = selected_types(table["select"], types)
         except SpecError as error:
             reader.complain(f"{name}.select", error)
     where, select = table.get("where"), tuple(table["select"]) if "select" in table else None
-    return SourcePart(table.get("format", ""), options, schema, where, select), columns
-
-
-def _expression(reader: Reader, path: str, text: str, columns: Sequence[str] | None) -> None:
-    try:
-        check_expression(text, columns)
-    except SpecError as error:
-        reader.complain(path, error)
+    return SourcePart(table.get("format", ""), options, schema, where, select), columns, types
 
 
 def _join_select(
     reader: Reader, select: list[str] | None, aliases: tuple[str, str], columns: Sequence[Sequence[str] | None]
 ) -> None:
-    """Check that a selection parses and that `alias.column` exists; names without an alias are left to Spark."""
+    """Check that a selection parses and that its columns exist, as far as the columns of the sides are known."""
+    known = dict(zip(aliases, columns, strict=True))
     for item in select or ():
         try:
             tree = check_expression(item, None)
         except SpecError as error:
             reader.complain("join.select", error)
             continue
-        for column in tree.find_all(_column_type()):
+        local = {str(name.name).lower() for part in tree.find_all(exp.Lambda) for name in part.expressions}
+        for column in tree.find_all(exp.Column):
             parts = [part.name for part in column.parts]
-            known = dict(zip(aliases, columns, strict=True))
-            if len(parts) > 1 and parts[0].lower() in known:
-                have = known[parts[0].lower()]
-                if have is not None and parts[1] != "*" and parts[1].lower() not in {name.lower() for name in have}:
-                    reader.wrong(
-                        "join.select", f"{item!r}: {parts[0]} has no column {parts[1]!r}. It has: {', '.join(have)}."
-                    )
+            if isinstance(column.this, exp.Star) or parts[0].lower() in local:
+                continue
+            own = parts[0].lower() in known and len(parts) > 1
+            sides = [known[parts[0].lower()]] if own else [*known.values()]
+            _known_column(reader, item, parts[1] if own else parts[0], parts[0] if own else "", sides)
 
 
-def _column_type() -> Any:
-    from sqlglot import exp
-
-    return exp.Column
+def _known_column(
+    reader: Reader, item: str, name: str, alias: str, sides: Sequence[Sequence[str] | None]
+) -> None:  # fmt: skip
+    if any(have is None or name.lower() in {one.lower() for one in have} for have in sides):
+        return
+    have = [one for side in sides for one in side or ()]
+    near = get_close_matches(name, have, n=1)
+    who = f"{alias} has no column {name!r}. It has" if alias else f"neither side has a column {name!r}. There are"
+    names = ", ".join(dict.fromkeys(have))
+    right = f"did you mean {near[0]!r}?" if near else "name columns of the sources, such as l.id."
+    reader.wrong("join.select", f"{item!r}: {who}: {names}.", right)
 
 
 def _sink(reader: Reader) -> SinkPart:
@@ -162,7 +258,7 @@ def _sink(reader: Reader) -> SinkPart:
     options = reader.strings("sink.options", table.get("options", {}))
     if "path" in table:
         options["path"] = table["path"]
-    elif form.lower() in _FILES and "path" not in options and "path" not in reader.data["sink"]:
+    elif form.lower() in FILES and "path" not in options and "path" not in reader.data["sink"]:
         reader.wrong("sink.path", "It is missing: a sink of files needs its folder.", 'write path = "out/pairs".')
     if form.lower() in ("memory", "foreachbatch", "foreach"):
         right = 'write format = "parquet", "kafka", "console" or "noop".'
@@ -189,15 +285,26 @@ def _trigger(reader: Reader) -> dict[str, str | bool]:
 def _state(reader: Reader, join: dict[str, Any], conf: dict[str, str]) -> str:
     """Return the state path, made absolute when it is a relative local one: executors have other working folders."""
     path = str(join.get("state") or conf.get("spark.weft.state") or "")
-    if not path and "state" not in reader.data.get("join", {}):
+    given = reader.data.get("join", {})
+    if not path and isinstance(given, dict) and "state" not in given:
         right = 'write state = "out/state": a folder that the driver and every executor can write.'
         reader.wrong("join.state", "It is missing: the rows that may still find partners are kept there.", right)
         return ""
     if path and "://" not in path and not path.startswith("file:"):
         return str(Path(path).expanduser().absolute())
-    try:
-        if path.startswith("file:"):
+    scheme = path.partition(":")[0].lower()
+    if path and scheme not in _STORES:
+        right = (
+            f'write state = "s3{path[len(scheme) :]}".'
+            if scheme in ("s3a", "s3n")
+            else 'write state = "file:///var/weft".'
+        )
+        reader.wrong("join.state", f"Weft opens no {scheme}://. It opens local paths and: {', '.join(_STORES)}.", right)
+        return ""
+    if scheme == "file":  # the others may have to be asked over the network
+        try:
             open_folder(path)
-    except SpecError as error:
-        reader.complain("join.state", error)
+        except SpecError as error:
+            reader.complain("join.state", error)
+            return ""
     return path

@@ -56,6 +56,8 @@ class Job:
     trigger: dict[str, str | bool] = field(default_factory=dict)
     master: str | None = None
     conf: dict[str, str] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
+    """The line of every key, by its dotted path: what Spark finds wrong later is told with it."""
 
 
 @dataclass(frozen=True)

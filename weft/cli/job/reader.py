@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from weft.cli.job.lines import line_of
 from weft.cli.job.model import Mistake
 from weft.cli.job.tables import SYNONYMS, TABLES, Field
 from weft.errors import WeftError
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "in_two", "shown"]
 
 _WANTED = {
     "text": "a text in quotes", "texts": "a list of texts", "table": "a table", "switch": "true or false",
@@ -28,17 +29,15 @@ class Reader:
 
     def wrong(self, path: str, what: str, right: str = "") -> None:
         """Note a mistake; `path` is the dotted path of the key, or of the table when the key is not there."""
-        line, owner = self.lines.get(path, 0), path
-        while not line and "." in owner:
-            owner = owner.rpartition(".")[0]
-            line = self.lines.get(owner, 0)
-        self.mistakes.append(Mistake(shown(path), line, what, right))
+        self.mistakes.append(Mistake(shown(path), self.line(path), what, right))
+
+    def line(self, path: str) -> int:
+        """Return the line of a key, or of its table when the key is not there."""
+        return line_of(self.lines, path)
 
     def complain(self, path: str, error: WeftError) -> None:
         """Note what a WeftError says, in one sentence and its hint."""
-        lines = str(error).splitlines()
-        hint = next((line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")), "")
-        self.wrong(path, " ".join(line for line in lines if not line.startswith("Hint: ")), hint)
+        self.wrong(path, *in_two(error))
 
     def table(self, name: str, fields: Mapping[str, Field] | None = None) -> dict[str, Any]:
         """Return the sound part of a table: known keys with values of the right type."""
@@ -78,6 +77,8 @@ class Reader:
             right = (
                 f"write {path.rpartition('.')[2]} = {field.example}." if field.example else f"write a table [{path}]."
             )
+            if field.kind == "table" and isinstance(value, list):
+                right = f"write [{path}] in single brackets: [[{path}]] begins a list of tables."
             self.wrong(path, f"It is {_said(value)}, and must be {_WANTED[field.kind]}.", right)
             return False
         if field.kind == "text" and not value.strip():
@@ -100,6 +101,13 @@ class Reader:
             else:
                 plain[key] = str(value).lower() if isinstance(value, bool) else str(value)
         return plain
+
+
+def in_two(error: WeftError) -> tuple[str, str]:
+    """Return what a WeftError says in one line, and its hint."""
+    lines = str(error).splitlines()
+    hint = next((line.removeprefix("Hint: ") for line in lines if line.startswith("Hint: ")), "")
+    return " ".join(line for line in lines if not line.startswith("Hint: ")), hint
 
 
 def shown(path: str) -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
 from weft.cli.job.reader import Reader
 from weft.cli.job.tables import WINDOWS
 from weft.errors import SpecError
-from weft.spec import Window, last, tumbling, tumbling_rows, unbounded, within
+from weft.spec import Tumbling, Window, Within, last, tumbling, tumbling_rows, unbounded, within
 
 __all__ = ["read_window"]
 
@@ -22,7 +22,12 @@ _EXAMPLES = {
 }
 
 
-def read_window(reader: Reader, columns: Sequence[Sequence[str] | None]) -> Window | None:
+_WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
+
+
+def read_window(
+    reader: Reader, columns: Sequence[Sequence[str] | None], types: Sequence[Mapping[str, str]]
+) -> Window | None:
     """Return the window, or None with its mistakes noted."""
     path = "join.window"
     given = reader.data["join"]["window"]
@@ -52,7 +57,34 @@ def read_window(reader: Reader, columns: Sequence[Sequence[str] | None]) -> Wind
             near = get_close_matches(name, have, n=1)
             right = f"did you mean {near[0]!r}?" if near else "name a column of the source (or of its select)."
             reader.wrong(f"{path}.{key}", f"The {side} side has no column {name!r}. It has: {', '.join(have)}.", right)
+    if isinstance(window, (Within, Tumbling)):
+        _check_units(reader, window, keys, types)
     return window
+
+
+def _check_units(
+    reader: Reader, window: Within | Tumbling, keys: Mapping[str, Any], types: Sequence[Mapping[str, str]]
+) -> None:
+    """Compare plain numbers and durations with the type of the time column, where a schema tells it."""
+    length = next(key for key in ("span", "size", "before", "after") if key in keys)
+    for side, kinds in zip(("left", "right"), types, strict=True):
+        name = str(getattr(window, side))
+        kind = next((kind for column, kind in kinds.items() if column.lower() == name.lower()), "")
+        time = kind.startswith("TIMESTAMP") or kind == "DATE"
+        if not kind or (time if window.unit == "time" else kind in _WHOLE):
+            continue
+        if window.unit == "number" and time:
+            what = f"It is a plain number, and the {side} column {name!r} is a {'date' if kind == 'DATE' else 'timestamp'}."
+            right = f'write a duration: {length} = "{keys[length]} seconds".'
+        elif kind in _WHOLE:
+            what = f"It is a duration, and the {side} column {name!r} is a whole number."
+            right = (
+                f'write {length} = 10, in the units of the column, or select = ["timestamp_seconds({name}) AS {name}"].'
+            )
+        else:
+            what = f"The {side} column {name!r} that it counts by is neither a time nor a whole number."
+            right = f'name another column, or cast it in the source: select = ["to_timestamp({name}) AS {name}"].'
+        reader.wrong(f"join.window.{length}", what, right)
 
 
 def _make(kind: str, keys: dict[str, Any]) -> Window:

@@ -1,0 +1,110 @@
+"""The folders of a job and how they lie to each other: what one of them writes must not be read as rows by another.
+
+Spark's file source reads a folder, and a folder that a file sink wrote only as far as the sink's own log goes: a sink in
+the folder of a source turns its input into its output. Names that begin with `_` or `.` are hidden from readers, so a
+checkpoint in `out/pairs/_checkpoint` is fine.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import permutations, product
+from pathlib import Path
+from typing import Literal
+
+from weft.cli.job.reader import Reader, shown
+
+__all__ = ["Place", "check_apart", "local_path"]
+
+Role = Literal["source", "sink", "checkpoint", "state"]
+
+_BREAKS: dict[tuple[Role, Role], str] = {
+    ("sink", "source"): "Spark would read the pairs as rows of the source, or read nothing at all",
+    ("source", "sink"): "whoever reads the pairs would find the source's rows among them",
+    ("checkpoint", "source"): "Spark would read the checkpoint's files as rows of the source",
+    ("state", "source"): "Spark would look for rows among the files of the state",
+    ("checkpoint", "sink"): "whoever reads the pairs would find the checkpoint's files among them",
+    ("state", "sink"): "whoever reads the pairs would find the files of the state among them",
+}
+"""What breaks when the first is the second's folder, or lies in it for all to see."""
+
+_OWN = {"sink": '"out/pairs"', "checkpoint": '"out/checkpoint"', "state": '"out/state"', "source": '"data/left"'}
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder that a job names: by which key, what for, and as it was written."""
+
+    path: str
+    role: Role
+    given: str
+
+
+def local_path(given: str) -> str | None:
+    """Return a path of this machine's file system as such, None for any other.
+
+    >>> local_path("file:/var/weft"), local_path("hdfs://name/weft")
+    ('/var/weft', None)
+    """
+    if given.startswith("file:"):
+        return re.sub(r"^file:(//[^/]*)?", "", given)
+    return None if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", given) else given
+
+
+def check_apart(reader: Reader, places: Sequence[Place]) -> None:
+    """Note each pair of folders that would disturb each other, once, at the key that is easier to change."""
+    noted: set[frozenset[str]] = set()
+    for inner, outer in permutations(places, 2):
+        pair = frozenset((inner.path, outer.path))
+        how = _lies(_parts(inner.given), _parts(outer.given))
+        why = _BREAKS.get((inner.role, outer.role)) if how else None
+        if how == "is" and {inner.role, outer.role} == {"checkpoint", "state"}:
+            why = "Spark keeps one there and Weft the other, and both must be free to go on their own"
+        if why is None or pair in noted:
+            continue
+        noted.add(pair)
+        at, other = (outer, inner) if inner.role == "source" else (inner, outer)
+        relation = "It is" if how == "is" else "It lies in" if at is inner else "It holds"
+        line = reader.line(other.path)
+        where = f"{shown(other.path)} (line {line})" if line else shown(other.path)
+        what = f"{relation} the folder of {where}: {at.given!r} and {other.given!r}."
+        key = at.path.rpartition(".")[2]
+        right = f"give it a folder of its own, such as {key} = {_OWN[at.role]}."
+        reader.wrong(at.path, f"{what} {why[:1].upper()}{why[1:]}.", right)
+
+
+def _lies(inner: tuple[str, ...], outer: tuple[str, ...]) -> str:
+    """Say how the first folder lies to the second: "is" it, "in" it and visible, or "" if it does not disturb it."""
+    if len(inner) < len(outer) or not all(_same(*both) for both in zip(inner, outer, strict=False)):
+        return ""
+    below = inner[len(outer) :]
+    if any(name.startswith(("_", ".")) for name in below):
+        return ""
+    return "in" if below else "is"
+
+
+def _same(one: str, two: str) -> bool:
+    """Compare two names of a path; sources may have wildcards, as in Hadoop's globs."""
+    return one == two or any(
+        fnmatchcase(name, pattern) for name, pattern in product(_braces(one), _braces(two))
+    ) or any(fnmatchcase(name, pattern) for name, pattern in product(_braces(two), _braces(one)))  # fmt: skip
+
+
+def _braces(name: str) -> Iterator[str]:
+    """Yield what `{a,b}` stands for."""
+    found = re.search(r"\{([^{}]*)\}", name)
+    if not found:
+        yield name
+        return
+    for choice in found[1].split(","):
+        yield from _braces(name[: found.start()] + choice + name[found.end() :])
+
+
+def _parts(given: str) -> tuple[str, ...]:
+    local = local_path(given)
+    whole = given if local is None else os.path.realpath(Path(local).expanduser())
+    return tuple(part for part in whole.split("/") if part)
