@@ -255,7 +255,8 @@ def _split(table: LoadTable, source: int, start: int, verdict: Verdict, gain: fl
     rows, phi, places = table.gathered(word)
     rest = table.without(word)
     order, peaks = rest.peaks(rows, phi)
-    best = int(np.argmax(peaks <= peaks.min() * (1 + ENOUGH))) + 1
+    near = ENOUGH if table.share is not None else 1e-9  # the paper's product does not know what asking costs
+    best = int(np.argmax(peaks <= peaks.min() * (1 + near))) + 1
     tasks = sorted(order[:best].tolist())
     before = max(float(table.loads[task]) for task, _ in places)
     if best == 1 or tasks == sorted(task for task, _ in places) or peaks[best - 1] >= (1 - gain) * before:
