@@ -33,7 +33,7 @@ from weft.routing.documents import Association, Disjoint, Everywhere, SetCover
 from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
-    from weft import local
+    from weft import local, observe
     from weft.spark import explain, join, self_join, session
     from weft.spark.natural import natural_join, refused_documents
 
@@ -41,7 +41,7 @@ __all__ = [
     "Adsp", "Association", "Biclique", "Broadcast", "ContRand", "Disjoint", "Dynamic", "Everywhere", "FastJoin",
     "Hash", "JobError", "LateStateError", "Matrix", "Ordered", "Random", "Range", "Readj", "SetCover", "Slices", "SpecError",
     "Split", "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
-    "natural_join", "refused_documents", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
+    "natural_join", "observe", "refused_documents", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
@@ -56,6 +56,6 @@ def __getattr__(name: str) -> Any:
     """Import the runtimes on first use: pyspark is slow to load and not always wanted."""
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
-    if name in ("local", "spark"):
+    if name in ("local", "observe", "spark"):
         return import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")

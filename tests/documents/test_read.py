@@ -39,6 +39,17 @@ def written(value: Any, blanks: bool, ascii_only: bool) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.sampled_from(["null", "1", '"x"', '{"c":null}'])), max_size=6),
+    st.booleans(),
+)
+@at_most(100)
+def test_members_of_one_name_read_alike(pairs: list[tuple[str, str]], nulls: bool) -> None:
+    text = "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
+    read = Reader("value" if nulls else "absent").read(pa.array([text]))
+    assert read.coded.members(0) == members_of(text, nulls=nulls)
+
+
 @given(objects, st.booleans(), st.booleans(), st.booleans(), st.booleans())
 @at_most(300)
 def test_the_fast_reader_reads_as_the_general_one(
@@ -147,7 +158,7 @@ def test_structs_and_maps_read_as_their_text_would() -> None:
     plain = [
         None
         if row is None
-        else json.dumps({k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()})
+        else json.dumps({k: "NaN" if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()})
         for row in rows
     ]
     for nulls in ("absent", "value"):

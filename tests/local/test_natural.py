@@ -235,3 +235,40 @@ def test_wrong_arguments_say_what_there_is() -> None:
         natural_join(docs, tasks=0)
     with pytest.raises(SpecError, match="batch="):
         natural_join(docs, batch=0)
+
+
+def test_a_null_behind_a_value_of_the_same_name_takes_it_away() -> None:
+    """Whether the fast reader reads the document or the general one, which objects inside arrays call for."""
+    for more in ("", ', "z": [{"x": 1}]'):
+        docs = pa.table({"document": ['{"a": 1, "a": null' + more + "}", '{"a": null, "a": 1}', '{"a": 1}']})
+        assert natural_join(docs).select(["left_id", "right_id"]).to_pylist() == [{"left_id": 1, "right_id": 2}]
+
+
+def test_structs_say_what_json_cannot() -> None:
+    """Not a number, infinities and bytes are values like others, spelled as Spark's to_json spells them."""
+    numbers = [float("inf"), float("-inf"), float("nan"), float("nan")]
+    found = natural_join(pa.table({"document": pa.array([{"a": x, "b": 1} for x in numbers])}), nulls="value")
+    assert found.to_pylist() == [{"left_id": 2, "right_id": 3, "shared": ["a", "b"], "merged": '{"a":"NaN","b":1}'}]
+    found = natural_join(pa.table({"document": pa.array([{"y": b"\xff"}, {"y": b"\xff"}, {"y": b"\xfe"}])}))
+    assert found.to_pylist() == [{"left_id": 0, "right_id": 1, "shared": ["y"], "merged": '{"y":"/w=="}'}]
+
+
+def test_a_state_folder_is_gone_on_with(tmp_path) -> None:
+    """Also the numbers that stand for ids, and what is not JSON counts as a document of the stream."""
+    docs = pa.table({"document": ['{"a": 1}', "nonsense"]})
+    rows = []
+    for _ in range(2):
+        made = NaturalJoin(docs.schema, column="document", state=str(tmp_path))
+        rows.append([row for part in made.feed(docs) for row in part.to_pylist()])
+        assert made.metrics()["refused"] == 1
+    assert not rows[0]
+    assert [(row["left_id"], row["right_id"]) for row in rows[1]] == [(0, 2)]
+
+
+def test_what_is_fed_is_checked() -> None:
+    docs = pa.table({"document": ['{"a": 1}']})
+    made = NaturalJoin(docs.schema, column="document")
+    with pytest.raises(SpecError, match="fed on the right"):
+        list(made.feed(docs, docs))
+    with pytest.raises(SpecError, match="other columns"):
+        list(made.feed(pa.table({"text": ["{}"]})))

@@ -1,11 +1,13 @@
 """Map and struct columns as JSON text, column by column: then one reader reads them all.
 
 A field that is null is written as null, and the reader's `nulls` decides what that means. Numbers keep their decimal
-value; NaN and infinities, which JSON cannot say, become null. Times, dates and decimals become strings and numbers as Arrow
-prints them; binary must be UTF-8.
+value; NaN and infinities, which JSON cannot say, become strings, and binary members Base64, both as in Spark's `to_json`. Times,
+dates and decimals become strings and numbers as Arrow prints them.
 """
 
 from __future__ import annotations
+
+from base64 import b64encode
 
 import numpy as np
 import pyarrow as pa
@@ -40,10 +42,18 @@ def check_documents(kind: pa.DataType) -> None:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return any(
-        check(kind)
-        for check in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    ) or pa.types.is_fixed_size_binary(kind)
+    return any(check(kind) for check in (pa.types.is_string, pa.types.is_large_string, _is_binary))
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    return pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+
+
+def _base64(column: pa.Array) -> pa.Array:
+    """Return bytes as quoted Base64, one distinct value at a time."""
+    coded = column.cast(pa.large_binary()).dictionary_encode()
+    texts = [f'"{b64encode(value).decode()}"' for value in coded.dictionary.to_pylist()]
+    return pa.array(texts, _LARGE).take(coded.indices)
 
 
 def _json(column: pa.Array) -> pa.Array:
@@ -63,12 +73,20 @@ def _json(column: pa.Array) -> pa.Array:
     if pa.types.is_null(kind):
         return pa.nulls(len(column), _LARGE)
     if pa.types.is_floating(kind):
-        column = column.cast(pa.float64())
-        finite = pc.if_else(pc.is_finite(column), column, pa.scalar(None, pa.float64()))
-        return finite.cast(_LARGE)
+        return _floats(column.cast(pa.float64()))
     if pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind):
         return column.cast(_LARGE)
-    return _strings(column.cast(_LARGE))
+    return _strings(column)
+
+
+def _floats(column: pa.Array) -> pa.Array:
+    finite = pc.is_finite(column)
+    texts = pc.if_else(finite, column, pa.scalar(0.0, pa.float64())).cast(_LARGE)
+    if pc.all(finite).as_py() is not False:
+        return texts
+    words = [pa.scalar(f'"{word}"', _LARGE) for word in ("NaN", "Infinity", "-Infinity")]
+    said = pc.if_else(pc.is_nan(column), words[0], pc.if_else(pc.greater(column, 0.0), words[1], words[2]))
+    return pc.if_else(finite, texts, said)
 
 
 def _flat(column: pa.Array, values: pa.Array) -> pa.Array:
@@ -109,6 +127,8 @@ def _filled(texts: pa.Array) -> pa.Array:
 
 def _strings(column: pa.Array) -> pa.Array:
     """Quote strings; control characters, which are rare, one distinct string at a time."""
+    if _is_binary(column.type):
+        return _base64(column)
     texts = column.cast(_LARGE)
     escaped = pc.replace_substring(pc.replace_substring(texts, "\\", "\\\\"), '"', '\\"')
     rare = pc.fill_null(pc.match_substring_regex(texts, "[\\x00-\\x1f]"), False)

@@ -19,6 +19,7 @@ from weft.kernels.json_text import (
     EMPTY,
     LEVELS,
     NOT_OBJECT,
+    ODD,
     OK,
     ROOM,
     SYNTAX,
@@ -269,6 +270,12 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
             if state != OK:
                 break
             if c == 110 and not nulls:
+                word = hash_range(text, ends[count] + 1, tip)
+                for a in range(first, count):
+                    if attrs[a] == word:  # rare: a null behind a value of the same name takes it away
+                        state = ODD
+                if state != OK:
+                    break
                 continue
             if count + 2 > len(attrs):
                 attrs, pairs, ends = _longer(attrs), _longer(pairs), _longer(ends)

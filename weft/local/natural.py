@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from weft.engine.natural import (
     result_schema,
 )
 from weft.errors import SpecError, UnknownColumn
+from weft.local.checks import check_fed, check_types, next_batch, opened
 from weft.local.sources import check_count, check_window
 from weft.routing.documents import DocumentScheme, document_scheme
 from weft.spec import Unbounded, Window, unbounded
@@ -36,21 +38,23 @@ __all__ = ["NaturalJoin", "natural_join"]
 class NaturalJoin:
     """A natural join that can be fed batch by batch; `natural_join` feeds whole tables.
 
-    `refused` counts the lines that are no documents, by reason; with `collect=True`, `rejected` lists them. `batch` is the
-    number of the next batch, to go on from a state that others left.
+    `refused` counts the lines that are no documents, by reason; with `collect=True`, `rejected` lists them. With a state folder
+    the batch after the last finished one is the next, also in another process; `batch` names another one.
     """
 
     def __init__(
         self, left: pa.Schema, right: pa.Schema | None = None, *, column: str, id: str | None = None,  # noqa: A002
         window: Window | None = None, scheme: str | DocumentScheme = "auto", tasks: int = 1, nulls: str = "absent",
-        arrays: str = "whole", collect: bool = False, state: StateStore | str | None = None, batch: int = 0,
+        arrays: str = "whole", collect: bool = False, state: StateStore | str | None = None, batch: int | None = None,
     ) -> None:  # fmt: skip
         check_count("tasks", "join tasks", tasks)
         self.window = window if window is not None else unbounded()
         self.column, self.id, self.single, self.collect = column, id, right is None, collect
         self.reader = Reader(nulls, arrays)
         schemas = {"left": left, "right": left if right is None else right}
+        self.schemas = schemas
         for side in SIDES:
+            check_types(side, schemas[side])
             for name in (column, *([id] if id is not None else [])):
                 if name not in schemas[side].names:
                     raise UnknownColumn.on_side(side, name, schemas[side].names)
@@ -60,10 +64,11 @@ class NaturalJoin:
         spec = natural_spec(self.window, (kinds[0], kinds[1]), f"nulls {nulls}, arrays {arrays}", self.single)
         payload = {side: document_payload(kind) for side, kind in zip(SIDES, kinds, strict=True)}
         self.job = Job(spec, document_scheme(scheme), INDEX, tasks, payload)
-        if isinstance(state, str):
-            state = StateStore(state, "local", spec.fingerprint())
-        self.store: StateStore = state or MemoryStore(spec.fingerprint())
-        self.batch, self.fed = batch, dict.fromkeys(SIDES, 0)
+        fingerprint = spec.fingerprint()
+        self.store: StateStore = MemoryStore(fingerprint) if state is None else opened(state, fingerprint)
+        self.batch = batch if batch is not None else next_batch(self.store, spec) if isinstance(state, str) else 0
+        before = self.store.manifest(0, self.batch - 1) if self.batch else None
+        self.fed = {side: before.clock["count"][side] if before is not None else 0 for side in SIDES}
         self.refused: Counter[str] = Counter()
         self.rejected: list[dict[str, Any]] = []
         self.forest = Forest(time.perf_counter)
@@ -71,6 +76,15 @@ class NaturalJoin:
 
     def feed(self, left: pa.Table, right: pa.Table | None = None) -> Iterator[pa.Table]:
         """Yield the result of one batch, chunk by chunk; drain it before the next. One stream is fed on the left only."""
+        if self.single and right is not None:
+            raise SpecError.of(
+                "A natural join of one stream was fed on the right.",
+                "It reads one stream.",
+                "feed it on the left only.",
+            )
+        for side, table in zip(SIDES, (left, right), strict=True):
+            if table is not None:
+                check_fed(side, table, self.schemas[side])
         shipments = self._route({"left": left, "right": right})
         batch, self.batch = self.batch, self.batch + 1
         for task in range(self.job.tasks):
@@ -92,12 +106,16 @@ class NaturalJoin:
             if table is None or not table.num_rows:
                 continue
             router = DocumentRouter(self.job.spec, side, document_inputs(timed), plan, self.batch, partition)
-            for delivery in router.route(self._prepared(side, table)):
+            before = self.refused.total()
+            prepared = self._prepared(side, table)
+            refused = self.refused.total() - before
+            for delivery in router.route(prepared):
                 shipments[delivery.task].append(Shipment(side, partition, 0, delivery=delivery))
             roles: tuple[Side, ...] = SIDES if self.single else (side,)
             for role in roles:
                 for inbox in shipments.values():
-                    inbox.append(Shipment(role, partition, -1, header=router.header()))
+                    header = replace(router.header(), refused=refused)
+                    inbox.append(Shipment(role, partition, -1, header=header))
         return shipments
 
     def _time(self, side: Side) -> str | None:

@@ -66,8 +66,9 @@ def time_documents(
 
 def _told(state: str, query: str, batch: int) -> dict[str, Any]:
     store = StateStore(state, query, "")
-    every = [store.read_metrics(int(task), batch) for task in store.folder.names() if task.isdigit()]
-    if None in every:  # old batches are collected
+    told = [store.read_metrics(int(task), batch) for task in store.folder.names() if task.isdigit()]
+    every = [one for one in told if one is not None]
+    if len(every) < len(told):  # old batches are collected
         return {}
     found = document_measures(every)
     stages = {name: max(float(m["seconds"][name]) for m in every) for name in ("state", "build", "pairs")}
