@@ -9,6 +9,7 @@ import pyarrow as pa
 from weft.control import Explanation, check_switch, check_tasks, choose, explain_join
 from weft.engine import Job, Pairs
 from weft.errors import SpecError
+from weft.local.checks import check_fed, check_table, check_text, check_types, shown
 from weft.local.expr import Projection
 from weft.local.run import LocalRun
 from weft.local.sources import Source, check_count, check_window
@@ -30,11 +31,11 @@ class Join:
         state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"), unordered: bool = False,
     ) -> None:  # fmt: skip
         check_tasks(tasks, "leave it out for one.")
-        _check_text("on", on, "l.price < r.bid")
-        _check_text("suffix", suffix, "_right")
+        check_text("on", on, "l.price < r.bid")
+        check_text("suffix", suffix, "_right")
         check_switch("unordered", unordered)
         for side, schema in zip(SIDES, (left, right), strict=True):
-            _check_types(side, schema)
+            check_types(side, schema)
         window = window if window is not None else unbounded()
         check_window(window, left, right)
         self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
@@ -42,7 +43,7 @@ class Join:
         self.projection = Projection.of(select, suffix, left, right, aliases)
         self.schema = self.projection.schema
         self.spec: JoinSpec = build_spec(
-            self.analyzed.condition, window, left_schema=_shown(left), right_schema=_shown(right),
+            self.analyzed.condition, window, left_schema=shown(left), right_schema=shown(right),
             self_join=aliases == ("a", "b"), unordered=unordered,
         )  # fmt: skip
         self.choice = choose(self.spec, tasks, scheme, index)
@@ -71,7 +72,7 @@ class Join:
             for table in (
                 [tables] if isinstance(tables, pa.Table) else tables if isinstance(tables, Sequence) else [tables]
             ):
-                _check_fed(side, table, self.schemas[side])
+                check_fed(side, table, self.schemas[side])
         for pairs in self.run.feed(left, right):
             kept = self._kept(pairs)
             if kept[0].num_rows:
@@ -114,7 +115,7 @@ def join(
     [{'id': 1, 'bid': 15.0}, {'id': 1, 'bid': 25.0}, {'id': 2, 'bid': 25.0}]
     """
     for side, table in zip(SIDES, (left, right), strict=True):
-        _check_table(side, table)
+        check_table(side, table)
     made = Join(
         left.schema,
         right.schema,
@@ -146,7 +147,7 @@ def self_join(
     >>> near.to_pylist()
     [{'x': 3, 'y': 2}]
     """
-    _check_table("left", table)
+    check_table("left", table)
     made = Join(
         table.schema, table.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
         suffix=suffix, aliases=("a", "b"), unordered=unordered,
@@ -176,15 +177,6 @@ def explain(
     return explain_join(made.spec, made.choice, tasks, streaming=True)
 
 
-def _check_table(side: str, table: object) -> None:
-    if not isinstance(table, pa.Table):
-        raise SpecError.of(
-            f"The {side} side is a {type(table).__name__}.",
-            "weft.local takes pyarrow Tables.",
-            "convert it (pa.Table.from_pandas for pandas, .to_arrow() for Polars); Spark DataFrames go to weft.join.",
-        )
-
-
 def _opened(state: StateStore | str, fingerprint: str) -> StateStore:
     if isinstance(state, StateStore):
         return state
@@ -203,40 +195,7 @@ def _next_batch(store: StateStore, spec: JoinSpec) -> int:
     return batch
 
 
-def _check_fed(side: str, table: object, schema: pa.Schema) -> None:
-    _check_table(side, table)
-    assert isinstance(table, pa.Table)
-    if not table.schema.equals(schema):
-        raise SpecError.of(
-            f"A table fed on the {side} side has other columns than the join was made for.",
-            f"It has: {_shown(table.schema)}. Declared: {_shown(schema)}.",
-            "select and cast its columns first: table.select(names).cast(schema).",
-        )
-
-
-def _check_types(side: str, schema: object) -> None:
-    if not isinstance(schema, pa.Schema):
-        hint = "give the table's .schema." if isinstance(schema, pa.Table) else "write pa.schema({'x': pa.int64()})."
-        raise SpecError.of(f"The {side} side is a {type(schema).__name__}.", "It is a pyarrow Schema.", hint)
-    for field in schema:
-        if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
-            raise SpecError.of(
-                f"Column {field.name!r} of the {side} side is {field.type}.",
-                "Arrow cannot gather rows of view types.",
-                "cast it to string or binary first.",
-            )
-
-
-def _check_text(name: str, text: object, example: str) -> None:
-    if not isinstance(text, str):
-        raise SpecError.of(f"{name}={text!r}.", "It is text.", f"write {name}={example!r}.")
-
-
 def _starts(batch: int | None, *rows: int) -> Iterator[int]:
     if batch is not None:
         check_count("batch", "rows per side and batch", batch)
     yield from range(0, max(1, *rows), batch or max(1, *rows))
-
-
-def _shown(schema: pa.Schema) -> str:
-    return ", ".join(f"{field.name} {field.type}" for field in schema)
