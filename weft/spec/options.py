@@ -25,7 +25,16 @@ def check_count(name: str, value: object, what: str, hint: str, *, least: int = 
         raise SpecError.of(f"{name}={value!r}.", f"It is the number of {what}: a whole number, {bound}.", hint)
 
 
-def check_number(name: str, value: object, what: str, hint: str, *, least: float = 0.0, above: bool = False) -> None:
+def check_number(
+    name: str,
+    value: object,
+    what: str,
+    hint: str,
+    *,
+    least: float = 0.0,
+    above: bool = False,
+    most: float | None = None,
+) -> None:
     """Refuse what is no number, or less than the least; with `above` the least itself is too little.
 
     >>> check_number("gain", -1, "the share by which a change must better the load", "use gain=0.1.")
@@ -36,10 +45,9 @@ def check_number(name: str, value: object, what: str, hint: str, *, least: float
     Hint: use gain=0.1.
     """
     number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not least <= value or (above and value == least):  # type: ignore[operator]
-        raise SpecError.of(
-            f"{name}={value!r}.", f"It is {what}: a number, {'more than' if above else 'at least'} {least:g}.", hint
-        )
+    if not number or not least <= value or (above and value == least) or (most is not None and value > most):  # type: ignore[operator]
+        bound = f"{'more than' if above else 'at least'} {least:g}" + ("" if most is None else f", at most {most:g}")
+        raise SpecError.of(f"{name}={value!r}.", f"It is {what}: a number, {bound}.", hint)
 
 
 def check_switch(name: str, value: object) -> None:
