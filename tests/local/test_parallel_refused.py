@@ -132,7 +132,7 @@ def test_what_is_fed_and_how_many_threads() -> None:
         with pytest.raises(SpecError, match="left side"):
             join.feed(table, rows(1))
     with pytest.raises(SpecError, match="right side"):
-        join.feed(rows(1), "table")  # type: ignore[arg-type]
+        join.feed(rows(1), "table")
     join.close()
     with pytest.raises(SpecError, match="runner"):
         made(runner=Interleaved(1, 0)).resize(2)
