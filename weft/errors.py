@@ -38,6 +38,14 @@ def explained(what: str, there_is: str = "", hint: str = "") -> str:
     return "\n".join(part for part in parts if part)
 
 
+def _near(name: object, names: list[str]) -> list[str]:
+    """Return the name that was probably meant, if any; PIM-Tree is near to pim-tree."""
+    plain = {known.lower(): known for known in reversed(names)}
+    return get_close_matches(str(name), names, n=1) or [
+        plain[found] for found in get_close_matches(str(name).lower(), plain, n=1)
+    ]
+
+
 class WeftError(Exception):
     """Root of everything Weft raises on purpose."""
 
@@ -71,7 +79,7 @@ class UnknownColumn(SpecError, LookupError):
     def on_side(cls, side: str, name: object, have: Iterable[str]) -> Self:
         """Name the side, the column, and what the side has."""
         names = list(have)
-        near = get_close_matches(str(name), names, n=1)
+        near = _near(name, names)
         hint = f"did you mean {near[0]!r}?" if near else "conditions use the column names from before the join."
         return cls.of(f"The {side} side has no column {name!r}.", f"It has: {', '.join(names)}.", hint)
 
@@ -83,7 +91,7 @@ class UnknownName(WeftError, LookupError):
     def among(cls, kind: str, name: object, known: Iterable[str]) -> Self:
         """Name the kind of thing, what was asked for, and what there is."""
         names = sorted(known)
-        near = get_close_matches(str(name), names, n=1)
+        near = _near(name, names)
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of the {kind} names above."
         return cls.of(f"There is no {kind} named {name!r}.", f"Known: {', '.join(names)}.", hint)
 

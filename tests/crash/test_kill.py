@@ -55,21 +55,20 @@ def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("scheme", ["adsp", "fastjoin"])
 def test_killed_while_state_migrates(tmp_path: Path, scheme: str) -> None:
-    """The driver dies in the batches in which an adaptive scheme moves state: half of the manifests are there."""
-    batches = 7
+    """The driver dies in the batch in which an adaptive scheme moves state: some of the manifests are there."""
+    batches = 5
     write_input(tmp_path, batches)
     options = ("--scheme", scheme, "--tasks", "4")
-    for batch in (2, 4):
-        with drive(tmp_path, *options) as driver:
-            come = partial(reached, tmp_path, batch, "first manifest")
-            wait_for(come, 240, f"batch {batch}", alive=[driver])
-            driver.kill()
+    with drive(tmp_path, *options) as driver:
+        come = partial(reached, tmp_path, 2, "first manifest")
+        wait_for(come, 240, "batch 2", alive=[driver])
+        driver.kill()
     with drive(tmp_path, *options) as driver:
         wait_for((tmp_path / "done").exists, 240, "the last run", alive=[driver])
     assert sink(tmp_path) == oracle(tmp_path, CONDITIONS[scheme])
     query = find_query(str(tmp_path / "state"))
-    seen = [one for batch in range(batches) if (one := read_batch(query, batch)) is not None]
-    assert any(one.migration for one in seen), "no plan changed: the kills prove nothing"
+    moved = read_batch(query, 2)
+    assert moved is not None and moved.migration, "no plan changed in the batch that was killed"
 
 
 def reached(folder: Path, batch: int, moment: str) -> bool:

@@ -11,6 +11,7 @@ from weft.index import INDEXES, kind_of
 from weft.routing import FastJoin, Hash, Matrix, Ordered, Scheme, Slices, scheme_named
 from weft.routing.adsp import ordering
 from weft.spec import JoinSpec, Last, Within
+from weft.spec.options import check_switch
 
 __all__ = ["Choice", "Limits", "check_switch", "check_tasks", "choose", "estimate"]
 
@@ -24,12 +25,6 @@ def check_tasks(tasks: object, hint: str) -> None:
         raise SpecError.of(
             f"tasks={tasks!r}.", f"It is the number of join tasks, at least 1 and at most {_MOST:,}.", hint
         )
-
-
-def check_switch(name: str, value: object) -> None:
-    """Refuse what is neither true nor false."""
-    if not isinstance(value, bool):
-        raise SpecError.of(f"{name}={value!r}.", "It is True or False.", f"write {name}=True, or leave it out.")
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from weft.index.run import Run
 from weft.index.runs import Runs
 from weft.index.runset import RunSet
 from weft.index.scan import Scan
-from weft.index.settings import kind_of, read_name, show_name
+from weft.index.settings import TreeSettings, kind_of, read_name, show_name
 from weft.index.treeset import TreeSet
 from weft.spec.terms import Access
 
@@ -55,6 +55,10 @@ def named_index(text: str) -> tuple[type[RunSet] | type[TreeSet], dict[str, floa
         if setting not in known:
             what = f"It has: {', '.join(known)}." if known else "It has none."
             raise SpecError.of(f"index={text!r}: {name} has no setting {setting!r}.", what, f"write index={name!r}.")
+    if "merge_ratio" in settings and not settings["merge_ratio"] > 0:
+        ratio = settings["merge_ratio"]
+        raise SpecError.of(f"index={text!r}: merge_ratio={ratio:g}.", "It must be positive.", "leave it out, or use 1.")
+    TreeSettings(**{key: value for key, value in settings.items() if key != "merge_ratio"})  # type: ignore[arg-type]
     return kind, settings
 
 

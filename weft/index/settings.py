@@ -38,14 +38,16 @@ class TreeSettings:
             ("fan", 4, "A node has at least 4 children.", 32),
             ("depth", 0, "The root of T_S is at depth 0.", 1),
             ("length", 2, "A chain has an active and an archived sub-index.", 2),
+            ("immutable", 0, "1 is an IB-chain, 0 a B-chain.", 1),
             ("partitions", 1, "There is at least one.", 4),
         ):
-            if getattr(self, name) < least:
-                raise SpecError.of(f"{name}={getattr(self, name)}.", why, f"use {best}.")
+            value: object = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise SpecError.of(f"{name}={value!r}.", f"It is a whole number. {why}", f"use {best}.")
 
 
 _NAME = re.compile(r"\s*([a-z+-]+)\s*(?:\((.*)\))?\s*")
-_SETTING = re.compile(r"\s*([a-z_]+)\s*=\s*([0-9.]+(?:e-?[0-9]+)?(?:\s*/\s*[0-9]+)?)\s*")
+_SETTING = re.compile(r"\s*([a-z_]+)\s*=\s*(-?[0-9.]+(?:e-?[0-9]+)?(?:\s*/\s*[0-9]+)?)\s*")
 
 
 def kind_of(text: str) -> str:
@@ -79,6 +81,12 @@ def read_name(text: str) -> tuple[str, dict[str, float]]:
                 f"index={text!r}: {part.strip()!r} is no setting.",
                 "Settings stand in brackets after the name, each with a number.",
                 "write index='pim-tree(merge_ratio=1/8)'.",
+            )
+        if found.group(1) in settings:
+            raise SpecError.of(
+                f"index={text!r}: {found.group(1)!r} stands there twice.",
+                "Each setting has one value.",
+                "leave one of them out.",
             )
         settings[found.group(1)] = int(value) if value.denominator == 1 else float(value)
     return whole.group(1) if whole else text, settings

@@ -9,9 +9,7 @@ A tree narrows by one comparison, the equality if there is one; whatever else th
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +22,13 @@ from weft.index.spans import span_of
 from weft.kernels import mix_words, narrow, words_of
 from weft.kernels.emit import Checks
 from weft.kernels.pairs import passing
+from weft.local.checks import check_fed, check_text, check_types
 from weft.local.expr import Projection
+from weft.local.parallel_alike import reads_alike
 from weft.local.parallel_explain import explain_parallel
-from weft.local.parallel_threads import Threads
-from weft.local.parallel_words import Arrivals, Runner, Settings, WordJoin
+from weft.local.parallel_settings import Settings, check_settings
+from weft.local.parallel_threads import Threads, check_threads
+from weft.local.parallel_words import Arrivals, Runner, WordJoin
 from weft.local.sources import Source, check_window
 from weft.local.sql import analyze
 from weft.spec import JoinSpec, Window, build_spec
@@ -54,7 +55,7 @@ class ParallelJoin:
     threads
         How many to begin with; `resize` changes that at any time.
     settings
-        Merge ratio, insertion depth, task size and the like.
+        Merge ratio, insertion depth, task size and the like: a `weft.local.Settings`.
     runner
         Who runs the workers instead of threads: for tests.
 
@@ -76,15 +77,20 @@ class ParallelJoin:
         alone = right is None
         right = left if right is None else right
         aliases = ("a", "b") if alone else ("l", "r")
+        check_text("on", on, "a.x = b.x" if alone else "l.x = r.x")
+        check_text("suffix", suffix, "_right")
+        for side, schema in zip(SIDES, (left, right), strict=True):
+            check_types(side, schema)
+        check_window(window, left, right)
+        settings = check_settings(settings)
+        check_threads(threads, settings.workers)
         self.schemas: dict[Side, pa.Schema] = {"left": left, "right": right}
         self.analyzed = analyze(on, left, right, aliases, unordered=alone)
         self.projection = Projection.of(select, suffix, left, right, aliases)
         self.schema = self.projection.schema
-        check_window(window, left, right)
         self.spec: JoinSpec = build_spec(self.analyzed.condition, window, self_join=alone, unordered=alone)
-        _check(self.spec, self.analyzed.residual is not None)
+        _check(self.spec)
         self.sources = {side: Source(self.spec, self.analyzed, side, self.schemas[side]) for side in SIDES}
-        settings = settings or Settings()
         self.sides: tuple[Side, ...] = ("left",) if alone else SIDES
         self.runner = runner or Threads(threads, settings.workers)
         size = window.n if isinstance(window, Last) else None
@@ -92,27 +98,65 @@ class ParallelJoin:
         self._kept: dict[Side, _Kept] = {side: _Kept() for side in self.sides}
         self._newest = WORD_MIN
         self._number = 0
+        self._closed = self._under_way = False
 
     def feed(self, left: pa.Table, right: pa.Table | None = None) -> Iterator[pa.Table]:
-        """Yield the pairs of these tuples, in order of arrival. Drain it before feeding again."""
+        """Return an iterator over the pairs of these tuples, in order of arrival; they go in when it is begun.
+
+        Drain it before feeding again. A self join is fed on the left only. Over time, a tuple whose timestamp is NULL
+        matches nothing and moves nothing.
+        """
+        self._check_ready()
         tables: dict[Side, pa.Table] = {"left": left}
         if len(self.sides) == 2:
             tables["right"] = self.schemas["right"].empty_table() if right is None else right
+        elif right is not None:
+            raise SpecError.of("A self join was fed on the right.", "It reads one stream.", "feed it on the left only.")
+        for side, table in tables.items():
+            check_fed(side, table, self.schemas[side])
+        return self._fed(tables)
+
+    def _fed(self, tables: dict[Side, pa.Table]) -> Iterator[pa.Table]:
+        self._check_ready()
         parts = {side: _Part.of(self.spec, self.sources[side], tables[side]) for side in self.sides}
         order, turn = self._arrival(parts)
         arrivals, place = self._arrivals(parts, order, turn)
         first = self._number
+        self._under_way = True  # and so it stays if an error, or the caller, ends it early
         self._number += len(order)
         for side in self.sides:
             self._kept[side].add(parts[side])
         for probe, stored in self.words.feed(arrivals):
+            self._check_open()
             yield from self._pairs(probe - first, stored, turn, place)
+        self._check_open()  # closed on the way, the threads have left without the rest
         for number, side in enumerate(self.sides):
             self._kept[side].drop(self.words.oldest(number))
+        self._under_way = False
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise SpecError.of("The join is closed.", "Its threads have ended.", "make a new ParallelJoin.")
+
+    def _check_ready(self) -> None:
+        """Refuse a feed that the join is not ready for."""
+        self._check_open()
+        if self._under_way:
+            raise SpecError.of(
+                "The feed before this one has not come to its end.",
+                "Tuples join in order of arrival: all pairs of one feed come out before the next goes in.",
+                "drain it, as list(join.feed(...)) does; if it was left early, or by an error, make a new ParallelJoin.",
+            )
 
     def resize(self, threads: int) -> None:
         """Let threads join or leave, also while a feed is being drained."""
-        assert isinstance(self.runner, Threads)
+        self._check_open()
+        if not isinstance(self.runner, Threads):
+            raise SpecError.of(
+                f"resize({threads!r}) of a join that has a runner of its own.",
+                "It has no threads.",
+                "leave runner= out.",
+            )
         self.runner.resize(threads)
 
     def explain(self) -> Explanation:
@@ -124,7 +168,8 @@ class ParallelJoin:
         return self.words.memory()
 
     def close(self) -> None:
-        """Let the threads end."""
+        """Let the threads end; the join takes nothing any more."""
+        self._closed = True
         if isinstance(self.runner, Threads):
             self.runner.close()
 
@@ -182,7 +227,8 @@ class ParallelJoin:
         if not isinstance(window, Within):
             return key, lo, hi, np.zeros(n, np.int64), np.zeros(n, np.int64)
         back = window.before if side == "left" else window.after
-        return key, lo, hi, part.order, part.order - back
+        since = np.where(part.order < WORD_MIN + back, WORD_MIN, part.order - back)
+        return key, lo, hi, part.order, since
 
     def _indexed(self, side: Side) -> tuple[int | None, Layout]:
         """Return the column of `side` that is indexed, and the layout of the other side's trees."""
@@ -258,12 +304,14 @@ class _Part:
             columns.append(words)
             if valid is not None and number in used:
                 alive &= valid
-        order = np.zeros(rows, np.int64)
+        order, fed = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
         if inputs.time is not None:
             order, valid = words_of(prepared.column(inputs.time), Key("time").encode)
             if valid is not None and not valid.all():
                 order = np.where(valid, order, WORD_MIN)
                 alive &= valid
+                if isinstance(spec.window, Within):
+                    fed = valid  # a row without a time is nowhere; a count window counts it, before all others
         if inputs.keep is not None:
             alive &= np.asarray(
                 prepared.column(inputs.keep).fill_null(False).combine_chunks().to_numpy(zero_copy_only=False)
@@ -274,6 +322,7 @@ class _Part:
             columns.append(mix_words([columns[column] for column in side.equal]))
         stacked = np.stack(columns) if columns else np.zeros((0, rows), np.int64)
         turn = np.argsort(order, kind="stable")
+        turn = turn[fed[turn]]
         payload = prepared.select(range(inputs.payload))
         return cls(stacked[:, turn], alive[turn], order[turn], payload.take(pa.array(turn)))
 
@@ -347,7 +396,7 @@ def _of_window(spec: JoinSpec, term: Term, side: Side) -> bool:
     return term.op is Op.LAST or (spec.side(side).time is not None and term.left == spec.side(side).time)
 
 
-def _check(spec: JoinSpec, residual: bool) -> None:
+def _check(spec: JoinSpec) -> None:
     """Refuse what the protocol of the paper cannot do."""
     window = spec.window
     if not isinstance(window, (Last, Within)):
@@ -356,23 +405,9 @@ def _check(spec: JoinSpec, residual: bool) -> None:
             "The parallel join slides: over a count or over time.",
             "use last(n) or within(...).",
         )
-    if spec.self_join and (residual or not _reads_alike(spec)):
+    if spec.self_join and not reads_alike(spec):
         raise SpecError.of(
             f"The condition is {spec.condition.text}.",
             "A self join in parallel reads each pair once, so the condition must read alike both ways.",
             "use weft.local.self_join, which tries both.",
         )
-
-
-def _reads_alike(spec: JoinSpec) -> bool:
-    """Tell whether the condition of a self join says the same of (a, b) and of (b, a).
-
-    `a.x` and `b.x` are two keys, and so two columns, that hold the same words.
-    """
-    names = [re.sub(r"\b[ab]\.", "", key.text) for key in spec.left.keys]
-    names += [f"word {number}" for number in range(len(names), spec.left.columns + 1)]
-
-    def said(terms: Iterable[Term]) -> Counter[tuple[str, Op, str, float, float]]:
-        return Counter((names[term.left], term.op, names[term.right], term.lo, term.hi) for term in terms)
-
-    return said(spec.terms) == said(term.flip() for term in spec.terms)

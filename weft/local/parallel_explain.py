@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from weft.control import Explanation
 from weft.control.trees import MATCH_RATE, TYPICAL, show_ratio
 from weft.index.predict import predict
@@ -18,6 +20,12 @@ def explain_parallel(spec: JoinSpec, join: WordJoin) -> Explanation:
     ratio = join.ratio_for(rows)
     chosen = "as asked" if settings.merge_ratio is not None else "the cheapest by the cost model"
     cost = predict("pim-tree", rows, MATCH_RATE, ratio, sides=join.sides, depth=settings.depth)
+    share = "the size of the window" if ratio == 1 else f"{show_ratio(ratio)} of the window"
+    window = str(spec.window)
+    if (
+        spec.self_join
+    ):  # the window's text speaks of l and r, and is part of what names a state: only here it is reworded
+        window = re.sub(r"\bl\.", "a.", re.sub(r"\br\.", "b.", window)).replace(" of the other side", "")
     guess = "" if join.window else ", a guess: the window does not tell"
     predicted = (
         f"{cost.total:,.0f} ns of work a tuple (searching {cost.search:.0f}, scanning {cost.scan:.0f}, merging "
@@ -27,11 +35,11 @@ def explain_parallel(spec: JoinSpec, join: WordJoin) -> Explanation:
     return Explanation(
         (
             ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
-            ("window", str(spec.window)),
+            ("window", window),
             ("index", f"pim-tree, shared by {join.threads} thread{'s' if join.threads != 1 else ''}"),
             (
                 "merge",
-                f"at {show_ratio(ratio)} of the window, {chosen}; {'all wait' if settings.blocking else 'others go on'}",
+                f"at {share}, {chosen}; {'all wait' if settings.blocking else 'others go on'}",
             ),
             ("sub-indexes", f"one per node of T_S at depth {settings.depth}, or at its last level of inner nodes"),
             ("task", f"{settings.task} tuples"),

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from weft.errors import SpecError
 from weft.kernels.parallel import FULL, Shared, play, work
 from weft.kernels.parallel import shared as at
+from weft.spec.options import check_count
 
-__all__ = ["Interleaved", "Threads"]
+__all__ = ["Interleaved", "Threads", "check_threads"]
 
 
 class Interleaved:
@@ -34,12 +34,16 @@ class Interleaved:
                 yield
 
 
+def check_threads(threads: object, most: int) -> None:
+    """Refuse what is no number of threads."""
+    check_count("threads", threads, "threads that join", "use the number of cores.", most=most)
+
+
 class Threads:
     """Runs each worker in a thread of its own, outside the GIL; threads may join and leave at any time (002-17)."""
 
     def __init__(self, threads: int, most: int) -> None:
-        if not 1 <= threads <= most:
-            raise SpecError.of(f"threads={threads}.", f"There are from 1 to {most}.", "use the number of cores.")
+        check_threads(threads, most)
         self._most = most
         self._changed = threading.Condition()
         self._shared: Shared | None = None
@@ -57,8 +61,7 @@ class Threads:
 
     def resize(self, threads: int) -> None:
         """Let threads join or leave until there are so many; one that has a task finishes it first."""
-        if not 1 <= threads <= self._most:
-            raise SpecError.of(f"threads={threads}.", f"There are from 1 to {self._most}.", "use the number of cores.")
+        check_threads(threads, self._most)
         with self._changed:
             while self.count > threads:
                 me = max(self._threads.keys() - self._leaving)
@@ -118,6 +121,7 @@ class Threads:
     def _forget(self, me: int) -> None:
         self._threads.pop(me, None)
         self._leaving.discard(me)
+        self._running.discard(me)  # closed before it began: nobody is to wait for it
         self._changed.notify_all()
 
     def _work(self, shared: Shared | None, me: int) -> None:

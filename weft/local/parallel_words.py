@@ -11,36 +11,19 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from weft.errors import SpecError
 from weft.index.predict import best_ratio
 from weft.kernels.parallel import Shared, Sizes, advance_edges, shared_of, tallies
 from weft.kernels.parallel import shared as at
 from weft.kernels.trees import build, clear, nodes_at
 from weft.kernels.trees.css import KEYS
+from weft.local.parallel_settings import Settings
 from weft.types import Rows, Words
 
 __all__ = ["Arrivals", "Runner", "Settings", "WordJoin"]
 
-
-class Settings(NamedTuple):
-    """How a parallel join works; the defaults are the paper's best for many threads (002-28)."""
-
-    merge_ratio: float | None = None
-    """m: T_I is merged into T_S when it holds this share of the window. Left open, the cost model chooses it for the window
-    and the threads that there are at the beginning: the paper's 1 is best for many threads only (002-27)."""
-    depth: int = 2
-    """D_I: the depth of T_S whose nodes have sub-indexes; clamped to the height."""
-    task: int = 8
-    """Tuples per acquisition."""
-    blocking: bool = False
-    """Whether a merge stops the others instead of letting them go on without index updates."""
-    batch: int = 1 << 16
-    """Tuples that are in the queue at a time."""
-    output: int = 1 << 18
-    """Results that are ready at a time."""
-    leaf: int = 32
-    fan: int = 32
-    workers: int = 16
-    """Threads that there can be at most."""
+START = 1 << 18
+"""Tuples per window that there is memory for at the beginning; of a window that holds less, just those."""
 
 
 class Arrivals(NamedTuple):
@@ -88,28 +71,24 @@ class WordJoin:
     ) -> None:  # fmt: skip
         self.sides, self.window, self.runner, self.settings = sides, window, runner, settings
         self.threads = threads
-        self.shared = self._memory(window if window is not None else 4096)
+        self.shared = self._memory(min(window, START) if window is not None else 4096)
 
     def _memory(self, window: int) -> Shared:
         s = self.settings
         limit = max(1, round(self.ratio_for(window) * window))
         timed = self.window is None
-        return shared_of(
-            Sizes(
-                self.sides,
-                window,
-                s.batch,
-                s.workers,
-                s.task,
-                limit,
-                s.depth,
-                s.blocking,
-                timed,
-                s.output,
-                s.leaf,
-                s.fan,
-            )
-        )
+        sizes = Sizes(
+            self.sides, window, s.batch, s.workers, s.task, limit, s.depth, s.blocking, timed, s.output, s.leaf, s.fan
+        )  # fmt: skip
+        try:
+            return shared_of(sizes)
+        except (MemoryError, OverflowError, ValueError) as error:  # NumPy has one for each order of magnitude
+            raise SpecError.of(
+                "There is not the memory for a parallel join of this size.",
+                f"A window holds {window:,} tuples, batch={s.batch:,}, output={s.output:,}, task={s.task:,}, for up to "
+                f"{s.workers} threads ({error}).",
+                "give a smaller window, or settings with fewer workers, or use weft.local.Join.",
+            ) from error
 
     def ratio_for(self, window: int) -> float:
         """Return the merge ratio: what the settings say, or what the cost model finds cheapest."""
@@ -146,6 +125,8 @@ class WordJoin:
         advance_edges(self.shared.m)
         if self.window is None:
             self._make_room(part)
+        elif int(self.shared.m[at.WINDOW]) < self.window:
+            self._make_room_for_first(part, self.window)
         s, n = self.shared, len(part.side)
         mask, queue = int(s.m[at.MASK]), int(s.m[at.QUEUE_MASK])
         for side in range(self.sides):
@@ -185,10 +166,19 @@ class WordJoin:
         if need > int(s.m[at.WINDOW]):
             self._grow(max(need, 2 * int(s.m[at.WINDOW])))
 
+    def _make_room_for_first(self, part: Arrivals, most: int) -> None:
+        """Take memory for a count window as its first tuples come: as long as all fit, none has left it."""
+        m = self.shared.m
+        fed = (int(m[side * at.SIDE + at.COUNTED]) + int((part.side == side).sum()) for side in range(self.sides))
+        need = min(most, max(fed))
+        if need > int(m[at.WINDOW]):
+            self._grow(min(most, max(need, 2 * int(m[at.WINDOW]))))
+
     def _grow(self, window: int) -> None:
         old, new = self.shared, self._memory(window)
         new.m[at.FED : at.PHASE] = old.m[at.FED : at.PHASE]
-        new.m[at.OUT] = new.m[at.DRAINED] = 0
+        # A worker that was left right before it gives a lock back begins anew: nobody else would.
+        new.m[[at.OUT, at.DRAINED, at.OUT_LOCK, at.QUEUE_LOCK, at.EDGE_LOCK, at.SIDE + at.EDGE_LOCK]] = 0
         trees = int(new.m[at.TREES])
         for side in range(self.sides):
             w, plot = side * at.SIDE, 2 * side

@@ -9,6 +9,7 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.local.sql import Analyzed
 from weft.spec import JoinSpec, Tumbling, Unbounded, Window, Within, unit_hint
+from weft.spec.options import check_count as count
 from weft.types import SIDES, Side
 
 __all__ = ["Source", "check_count", "check_window"]
@@ -113,7 +114,4 @@ def _time_name(window: Window, side: Side) -> str | None:
 
 def check_count(name: str, what: str, number: object) -> None:
     """Refuse a number that counts nothing."""
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise SpecError.of(
-            f"{name}={number!r}.", f"It is the number of {what}, at least 1.", "leave it out for the default."
-        )
+    count(name, number, what, "leave it out for the default.")

@@ -19,11 +19,11 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import SpecError
 from weft.routing.groups import group_of, hash_home, key_columns, key_word
 from weft.routing.plan import Plan
 from weft.routing.scheme import Scheme, TaskStats
 from weft.spec import JoinSpec
+from weft.spec.options import check_count
 from weft.types import U32, Bools, Side, Words, other
 
 __all__ = ["Biclique", "BicliquePlan", "BicliqueScheme"]
@@ -99,12 +99,9 @@ class Biclique(BicliqueScheme):
     subgroups: int | None = None
 
     def __post_init__(self) -> None:
-        if self.subgroups is not None and self.subgroups < 1:
-            raise SpecError.of(
-                f"subgroups={self.subgroups!r}.",
-                "It is the number of subgroups each group of tasks is cut into, at least 1.",
-                "leave it out for one task per subgroup (hash partitioning).",
-            )
+        if self.subgroups is not None:
+            hint = "leave it out for one task per subgroup (hash partitioning)."
+            check_count("subgroups", self.subgroups, "subgroups each group of tasks is cut into", hint)
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         if self.subgroups == 1:

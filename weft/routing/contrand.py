@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from weft.errors import SpecError
 from weft.routing.biclique import BicliquePlan, BicliqueScheme
 from weft.routing.groups import key_columns
 from weft.routing.plan import Plan
 from weft.spec import JoinSpec
+from weft.spec.options import check_count
 
 __all__ = ["ContRand"]
 
@@ -27,10 +27,7 @@ class ContRand(BicliqueScheme):
     group: int = 2
 
     def __post_init__(self) -> None:
-        if self.group < 1:
-            raise SpecError.of(
-                f"group={self.group!r}.", "It is the number of tasks that share a key, at least 1.", "use group=2."
-            )
+        check_count("group", self.group, "tasks that share a key", "use group=2.")
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         return BicliquePlan(tasks, *key_columns(spec, self.name), members=self.group)

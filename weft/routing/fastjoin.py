@@ -30,6 +30,7 @@ from weft.routing.plan import Plan
 from weft.routing.safit import sa_fit
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.spec import JoinSpec, Op
+from weft.spec.options import check_count, check_number, check_switch
 
 __all__ = ["FastJoin"]
 
@@ -79,18 +80,22 @@ class FastJoin(Scheme):
         ):  # fmt: skip
             if value not in known:
                 raise SpecError.of(f"{option}={value!r}.", f"Known: {', '.join(known)}.", f"use {option}={known[0]!r}.")
-        if not self.threshold >= 1:
-            raise SpecError.of(
-                f"threshold={self.threshold!r}.",
-                "It is the load of the heaviest task over that of the lightest from which keys move, at least 1.",
-                "the paper uses 2.2.",
-            )
-        if self.keys < 1 or self.table < 1 or (self.rounds is not None and self.rounds < 1):
-            raise SpecError.of(
-                f"keys={self.keys!r}, table={self.table!r}, rounds={self.rounds!r}.",
-                "All three count something there must be at least one of.",
-                "leave them out for the defaults.",
-            )
+        for name, number, what, least, hint in (
+            ("threshold", self.threshold, "the load of the heaviest task over that of the lightest from which keys move", 1,
+             "the paper uses 2.2."),
+            ("least_benefit", self.least_benefit, "the benefit from which a key is worth moving", 0, "use 0."),
+            ("gain", self.gain, "the share by which a change must better LI or the greatest load", 0, "use 0.1."),
+            ("noise", self.noise, "the standard deviations by which LI must exceed the threshold", 0, "use 2."),
+            ("enough", self.enough, "the arrivals per task from which statistics mean something", 0, "use 16."),
+        ):  # fmt: skip
+            check_number(name, number, what, hint, least=least)
+        counts = [("keys", self.keys, "keys a task notes"), ("table", self.table, "entries a routing table may have")]
+        if self.rounds is not None:
+            counts.append(("rounds", self.rounds, "migrations in one plan change"))
+        for name, count, what in counts:
+            check_count(name, count, what, "leave it out for the default.")
+        check_switch("split_hot", self.split_hot)
+        check_switch("biclique", self.biclique)
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         return FastJoinPlan(tasks, *key_columns(spec, self.name), shared=not self.biclique)

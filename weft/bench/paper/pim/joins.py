@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import wraps
 from typing import ParamSpec
 
@@ -168,7 +169,7 @@ def _parallel(
     runner = Threads(threads, settings.workers)
     zeros = np.zeros(n, np.int64)
     arrivals = Arrivals(np.arange(n) % sides, keys, keys - band, keys + band, zeros, zeros)
-    join = WordJoin(sides, window, runner, settings._replace(batch=1 << 18, output=1 << 20), threads)
+    join = WordJoin(sides, window, runner, replace(settings, batch=1 << 18, output=1 << 20), threads)
     for _ in join.feed(Arrivals._make(column[:warm] for column in arrivals)):
         pass
     seen: list[int] = []

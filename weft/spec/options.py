@@ -1,0 +1,56 @@
+"""Options that are counts, numbers or switches: what is none is refused, by name, before it can do harm in the depths."""
+
+from __future__ import annotations
+
+from numbers import Integral, Real
+
+from weft.errors import SpecError
+
+__all__ = ["check_count", "check_number", "check_switch"]
+
+
+def check_count(name: str, value: object, what: str, hint: str, *, least: int = 1, most: int | None = None) -> None:
+    """Refuse what is no whole number, or one out of bounds; `what` follows "It is the number of".
+
+    >>> check_count("group", 1.5, "tasks that share a key", "use group=2.")
+    Traceback (most recent call last):
+        ...
+    weft.errors.SpecError: group=1.5.
+    It is the number of tasks that share a key: a whole number, at least 1.
+    Hint: use group=2.
+    """
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
+    if not whole or not least <= value or (most is not None and value > most):  # type: ignore[operator]
+        bound = f"at least {least}" if most is None else f"from {least} to {most:,}"
+        raise SpecError.of(f"{name}={value!r}.", f"It is the number of {what}: a whole number, {bound}.", hint)
+
+
+def check_number(
+    name: str,
+    value: object,
+    what: str,
+    hint: str,
+    *,
+    least: float = 0.0,
+    above: bool = False,
+    most: float | None = None,
+) -> None:
+    """Refuse what is no number, or less than the least; with `above` the least itself is too little.
+
+    >>> check_number("gain", -1, "the share by which a change must better the load", "use gain=0.1.")
+    Traceback (most recent call last):
+        ...
+    weft.errors.SpecError: gain=-1.
+    It is the share by which a change must better the load: a number, at least 0.
+    Hint: use gain=0.1.
+    """
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not least <= value or (above and value == least) or (most is not None and value > most):  # type: ignore[operator]
+        bound = f"{'more than' if above else 'at least'} {least:g}" + ("" if most is None else f", at most {most:g}")
+        raise SpecError.of(f"{name}={value!r}.", f"It is {what}: a number, {bound}.", hint)
+
+
+def check_switch(name: str, value: object) -> None:
+    """Refuse what is neither true nor false."""
+    if not isinstance(value, bool):
+        raise SpecError.of(f"{name}={value!r}.", "It is True or False.", f"write {name}=True, or leave it out.")
