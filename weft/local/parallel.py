@@ -19,20 +19,20 @@ from weft.errors import SpecError
 from weft.index import Layout, Probe
 from weft.index.plan import Plan
 from weft.index.spans import span_of
-from weft.kernels import mix_words, narrow, words_of
+from weft.kernels import narrow
 from weft.kernels.emit import Checks
 from weft.kernels.pairs import passing
 from weft.local.checks import check_fed, check_text, check_types
 from weft.local.expr import Projection
 from weft.local.parallel_alike import reads_alike
 from weft.local.parallel_explain import explain_parallel
+from weft.local.parallel_rows import Kept, Part
 from weft.local.parallel_settings import Settings, check_settings
 from weft.local.parallel_threads import Threads, check_threads
 from weft.local.parallel_words import Arrivals, Runner, WordJoin
 from weft.local.sources import Source, check_window
 from weft.local.sql import analyze
 from weft.spec import JoinSpec, Window, build_spec
-from weft.spec.condition import Key
 from weft.spec.terms import Op, Term
 from weft.spec.window import Last, Within
 from weft.types import SIDES, WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, Words
@@ -95,7 +95,7 @@ class ParallelJoin:
         self.runner = runner or Threads(threads, settings.workers)
         size = window.n if isinstance(window, Last) else None
         self.words = WordJoin(len(self.sides), size, self.runner, settings, threads)
-        self._kept: dict[Side, _Kept] = {side: _Kept() for side in self.sides}
+        self._kept: dict[Side, Kept] = {side: Kept() for side in self.sides}
         self._newest = WORD_MIN
         self._number = 0
         self._closed = self._under_way = False
@@ -118,7 +118,7 @@ class ParallelJoin:
 
     def _fed(self, tables: dict[Side, pa.Table]) -> Iterator[pa.Table]:
         self._check_ready()
-        parts = {side: _Part.of(self.spec, self.sources[side], tables[side]) for side in self.sides}
+        parts = {side: Part.of(self.spec, self.sources[side], tables[side]) for side in self.sides}
         order, turn = self._arrival(parts)
         arrivals, place = self._arrivals(parts, order, turn)
         first = self._number
@@ -175,7 +175,7 @@ class ParallelJoin:
 
     # In
 
-    def _arrival(self, parts: dict[Side, _Part]) -> tuple[Rows, Rows]:
+    def _arrival(self, parts: dict[Side, Part]) -> tuple[Rows, Rows]:
         """Return the order of arrival over (right rows, left rows), and per arrival which side it is of."""
         sides = list(reversed(self.sides))  # a tie goes to the right side
         order = np.concatenate([parts[side].order for side in sides])
@@ -191,7 +191,7 @@ class ParallelJoin:
             self._newest = int(order[arrival[-1]])
         return arrival, which[arrival]
 
-    def _arrivals(self, parts: dict[Side, _Part], order: Rows, turn: Rows) -> tuple[Arrivals, Rows]:
+    def _arrivals(self, parts: dict[Side, Part], order: Rows, turn: Rows) -> tuple[Arrivals, Rows]:
         """Put the words of both sides into order of arrival; return them, and the position of each in its own window."""
         ranges = {side: self._ranges(side, parts[side]) for side in self.sides}
         sides = list(reversed(self.sides))
@@ -204,10 +204,10 @@ class ParallelJoin:
             place[mine] = self._kept[side].end + np.arange(len(mine))
         return Arrivals(turn, key, lo, hi, time, since), place
 
-    def _ranges(self, side: Side, part: _Part) -> tuple[Words, Words, Words, Words, Words]:
+    def _ranges(self, side: Side, part: Part) -> tuple[Words, Words, Words, Words, Words]:
         """Return per row: its indexed word, least and greatest word of a partner, timestamp, least timestamp of a partner.
 
-        Rows come in order of arrival: `_Part` has sorted them.
+        Rows come in order of arrival: `Part` has sorted them.
         """
         n, window = len(part.alive), self.spec.window
         mine, others = self._indexed(side)
@@ -275,7 +275,7 @@ class ParallelJoin:
         if left.num_rows:
             yield self.projection.apply(left, right)
 
-    def _holds(self, side: Side, probes: _Kept, others: _Kept, probe: Rows, stored: Rows) -> Bools:
+    def _holds(self, side: Side, probes: Kept, others: Kept, probe: Rows, stored: Rows) -> Bools:
         """Check every term but the window's on pairs of positions; rows with NULL in a key have no partner."""
         keep = others.alive(stored)
         terms = [term for term in self.spec.terms_of(side) if not _of_window(self.spec, term, side)]
@@ -284,91 +284,6 @@ class ParallelJoin:
             for term in terms:
                 keep &= _term_holds(term, left, right)
         return keep
-
-
-class _Part:
-    """The rows of one side in one feed, in their order of arrival: words, which can match, order words, payload."""
-
-    def __init__(self, words: Words, alive: Bools, order: Words, payload: pa.Table) -> None:
-        self.words, self.alive, self.order, self.payload = words, alive, order, payload
-
-    @classmethod
-    def of(cls, spec: JoinSpec, source: Source, table: pa.Table) -> _Part:
-        prepared, side = source.prepare(table), spec.side(source.side)
-        rows, inputs = table.num_rows, source.inputs
-        alive = np.ones(rows, np.bool_)
-        columns: list[Words] = []
-        used = spec.used(source.side)
-        for number, (key, column) in enumerate(zip(side.keys, inputs.keys, strict=True)):
-            words, valid = words_of(prepared.column(column), key.encode)
-            columns.append(words)
-            if valid is not None and number in used:
-                alive &= valid
-        order, fed = np.zeros(rows, np.int64), np.ones(rows, np.bool_)
-        if inputs.time is not None:
-            order, valid = words_of(prepared.column(inputs.time), Key("time").encode)
-            if valid is not None and not valid.all():
-                order = np.where(valid, order, WORD_MIN)
-                alive &= valid
-                if isinstance(spec.window, Within):
-                    fed = valid  # a row without a time is nowhere; a count window counts it, before all others
-        if inputs.keep is not None:
-            alive &= np.asarray(
-                prepared.column(inputs.keep).fill_null(False).combine_chunks().to_numpy(zero_copy_only=False)
-            )
-        if side.time is not None:
-            columns.append(order)
-        if side.mix is not None:
-            columns.append(mix_words([columns[column] for column in side.equal]))
-        stacked = np.stack(columns) if columns else np.zeros((0, rows), np.int64)
-        turn = np.argsort(order, kind="stable")
-        turn = turn[fed[turn]]
-        payload = prepared.select(range(inputs.payload))
-        return cls(stacked[:, turn], alive[turn], order[turn], payload.take(pa.array(turn)))
-
-
-class _Kept:
-    """The rows of one window, by position."""
-
-    def __init__(self) -> None:
-        self.base = self.end = 0
-        self._parts: list[_Part] = []
-
-    def add(self, part: _Part) -> None:
-        if len(part.alive):
-            self._parts.append(part)
-            self.end += len(part.alive)
-
-    def drop(self, before: int) -> None:
-        """Let go of what lies before a position, once that is half of what is kept: each row is moved once or twice."""
-        gone = before - self.base
-        if 2 * gone < self.end - self.base or not gone:
-            return
-        whole = self._whole()
-        words, alive = whole.words[:, gone:].copy(), whole.alive[gone:].copy()
-        self._parts = [
-            _Part(words, alive, whole.order[gone:], whole.payload.take(pa.array(np.arange(gone, len(whole.alive)))))
-        ]
-        self.base = before
-
-    def _whole(self) -> _Part:
-        """Return all rows as one part."""
-        if len(self._parts) > 1:
-            words = np.concatenate([part.words for part in self._parts], axis=1)
-            alive = np.concatenate([part.alive for part in self._parts])
-            payload = pa.concat_tables([part.payload for part in self._parts]).combine_chunks()
-            order = np.concatenate([part.order for part in self._parts])
-            self._parts = [_Part(words, alive, order, payload)]
-        return self._parts[0]
-
-    def words(self, places: Rows) -> Words:
-        return self._whole().words[:, places - self.base]
-
-    def alive(self, places: Rows) -> Bools:
-        return self._whole().alive[places - self.base]
-
-    def rows(self, places: Rows) -> pa.Table:
-        return self._whole().payload.take(pa.array(places - self.base))
 
 
 def _term_holds(term: Term, left: Words, right: Words) -> Bools:
