@@ -42,7 +42,7 @@ demo: setup ## Two live sensor streams, one inequality join, on local Spark, for
 
 test: setup java lint types imports ## Everything: lint, types, imports, unit, property, Spark, data, crash, docs
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 -m "$(QUICK)"
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist loadfile -m "not bench and not crash and not ($(QUICK))"
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not crash and not ($(QUICK))"
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -m "crash"
 
 check: setup lint types imports ## What needs no Spark: lint, format, types, imports, unit and property tests
