@@ -156,7 +156,7 @@ def _within(rows: int) -> Window:
 def _migration(spark: Any, folder: Path, batches: int, say: Callable[[str], None]) -> dict[str, Any]:
     """Hold a million rows of either side, then let every third batch move a tenth of them."""
     held, each, every = 1_000_000, 50_000, 3
-    load, moving = held // each, every * max(batches // 2, 2)
+    load, moving = held // each, every * max(batches, 4)
     say("migration: writing keys")
     for number, side in enumerate(("left", "right")):
         draw = np.random.default_rng(number + 11)
