@@ -58,6 +58,7 @@ def named_index(text: str) -> tuple[type[RunSet] | type[TreeSet], dict[str, floa
     if "merge_ratio" in settings and not settings["merge_ratio"] > 0:
         ratio = settings["merge_ratio"]
         raise SpecError.of(f"index={text!r}: merge_ratio={ratio:g}.", "It must be positive.", "leave it out, or use 1.")
+    # Made only to be checked: a name may carry fractions, which the settings refuse by themselves.
     TreeSettings(**{key: value for key, value in settings.items() if key != "merge_ratio"})  # type: ignore[arg-type]
     return kind, settings
 

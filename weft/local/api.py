@@ -12,10 +12,11 @@ from weft.errors import SpecError
 from weft.local.checks import check_fed, check_table, check_text, check_types, next_batch, opened, shown
 from weft.local.expr import Projection
 from weft.local.run import LocalRun
-from weft.local.sources import Source, check_count, check_window
+from weft.local.sources import Source, check_window
 from weft.local.sql import Analyzed, analyze
 from weft.routing import Scheme
 from weft.spec import JoinSpec, Window, build_spec, unbounded
+from weft.spec.options import check_count
 from weft.state import MemoryStore, StateStore
 from weft.types import SIDES, Side
 
@@ -179,5 +180,5 @@ def explain(
 
 def _starts(batch: int | None, *rows: int) -> Iterator[int]:
     if batch is not None:
-        check_count("batch", "rows per side and batch", batch)
+        check_count("batch", batch, "rows per side and batch", "leave it out for the default.")
     yield from range(0, max(1, *rows), batch or max(1, *rows))

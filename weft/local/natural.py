@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from weft.control import check_tasks
 from weft.documents import Reader
 from weft.engine import Job, Shipment, plan_of
 from weft.engine.natural import (
@@ -26,9 +27,10 @@ from weft.engine.natural import (
 )
 from weft.errors import SpecError, UnknownColumn
 from weft.local.checks import check_fed, check_types, next_batch, opened
-from weft.local.sources import check_count, check_window
+from weft.local.sources import check_window
 from weft.routing.documents import DocumentScheme, document_scheme
 from weft.spec import Unbounded, Window, unbounded
+from weft.spec.options import check_count
 from weft.state import MemoryStore, StateStore
 from weft.types import SIDES, Side
 
@@ -47,7 +49,7 @@ class NaturalJoin:
         window: Window | None = None, scheme: str | DocumentScheme = "auto", tasks: int = 1, nulls: str = "absent",
         arrays: str = "whole", collect: bool = False, state: StateStore | str | None = None, batch: int | None = None,
     ) -> None:  # fmt: skip
-        check_count("tasks", "join tasks", tasks)
+        check_tasks(tasks, "leave it out for one.")
         self.window = window if window is not None else unbounded()
         self.column, self.id, self.single, self.collect = column, id, right is None, collect
         self.reader = Reader(nulls, arrays)
@@ -176,7 +178,7 @@ def natural_join(
                 f"The {side} side is a {type(table).__name__}.", "natural_join takes pyarrow Tables.", "make it one."
             )
     if batch is not None:
-        check_count("batch", "rows per side and batch", batch)
+        check_count("batch", batch, "rows per side and batch", "leave it out for the default.")
     made = NaturalJoin(
         left.schema, None if right is None else right.schema, column=column, id=id, window=window, scheme=scheme,
         tasks=tasks, nulls=nulls, arrays=arrays,

@@ -9,10 +9,9 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.local.sql import Analyzed
 from weft.spec import JoinSpec, Tumbling, Unbounded, Window, Within, unit_hint
-from weft.spec.options import check_count as count
 from weft.types import SIDES, Side
 
-__all__ = ["Source", "check_count", "check_window"]
+__all__ = ["Source", "check_window"]
 
 
 class Source:
@@ -110,8 +109,3 @@ def _time_name(window: Window, side: Side) -> str | None:
     if isinstance(window, Unbounded):
         return None
     return window.left if side == "left" else window.right
-
-
-def check_count(name: str, what: str, number: object) -> None:
-    """Refuse a number that counts nothing."""
-    count(name, number, what, "leave it out for the default.")

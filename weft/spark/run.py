@@ -209,7 +209,8 @@ def _checkpoint(spark: SparkSession, path: str) -> tuple[str | None, list[int]]:
 
     Read by Hadoop, as Spark reads it: it may lie where pyarrow cannot look.
     """
-    hadoop: Any = spark._jvm.org.apache.hadoop.fs  # type: ignore[union-attr]
+    jvm: Any = spark._jvm
+    hadoop = jvm.org.apache.hadoop.fs
     root = hadoop.Path(path)
     system = root.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
     metadata, commits = hadoop.Path(root, "metadata"), hadoop.Path(root, "commits")
@@ -217,7 +218,7 @@ def _checkpoint(spark: SparkSession, path: str) -> tuple[str | None, list[int]]:
         return None, []
     stream = system.open(metadata)
     try:
-        text = str(spark._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))  # type: ignore[union-attr]
+        text = str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
     finally:
         stream.close()
     names = [str(status.getPath().getName()) for status in system.listStatus(commits)] if system.exists(commits) else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from numbers import Integral, Real
 
 from weft.errors import SpecError
@@ -19,8 +20,8 @@ def check_count(name: str, value: object, what: str, hint: str, *, least: int = 
     It is the number of tasks that share a key: a whole number, at least 1.
     Hint: use group=2.
     """
-    whole = isinstance(value, Integral) and not isinstance(value, bool)
-    if not whole or not least <= value or (most is not None and value > most):  # type: ignore[operator]
+    count = int(value) if not isinstance(value, bool) and isinstance(value, Integral) else None
+    if count is None or count < least or (most is not None and count > most):
         bound = f"at least {least}" if most is None else f"from {least} to {most:,}"
         raise SpecError.of(f"{name}={value!r}.", f"It is the number of {what}: a whole number, {bound}.", hint)
 
@@ -44,8 +45,8 @@ def check_number(
     It is the share by which a change must better the load: a number, at least 0.
     Hint: use gain=0.1.
     """
-    number = isinstance(value, Real) and not isinstance(value, bool)
-    if not number or not least <= value or (above and value == least) or (most is not None and value > most):  # type: ignore[operator]
+    number = float(value) if not isinstance(value, bool) and isinstance(value, Real) else math.nan
+    if not number >= least or (above and number == least) or (most is not None and number > most):
         bound = f"{'more than' if above else 'at least'} {least:g}" + ("" if most is None else f", at most {most:g}")
         raise SpecError.of(f"{name}={value!r}.", f"It is {what}: a number, {bound}.", hint)
 
