@@ -69,7 +69,7 @@ def test_kept_versions_are_whole_and_nothing_else_is_kept(scheme: str, retain: i
         for batch in kept:
             manifest = state.manifest(task, batch)
             assert manifest is not None
-            state.load(manifest, join.job.payload)
+            state.load(manifest, state.read_plan(batch), join.job.payload)
             needed |= {entry.name for side in SIDES for entry in manifest.segments[side]}
         assert {name for name in names if name.endswith(".arrow")} == needed
     plans = {int(name[:-5]) for name in (state.folder / "plans").names()}

@@ -134,13 +134,13 @@ class Worker:
         own = first if self.task == 0 else (store.manifest(self.task, before) if self.task < old.tasks else None)
         if old == plan and kind_of(first.index) == kind_of(self.job.index):
             own = own or self._manifest(store, self.task, before)
-            return store.load(own, self.job.payload), own
+            return store.load(own, old, self.job.payload), own
         self.migrated = f"{old.scheme} x {old.tasks} -> {plan.scheme} x {plan.tasks}"
         if kind_of(first.index) != kind_of(
             self.job.index
         ):  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
-        states = [store.load(self._manifest(store, task, before), self.job.payload) for task in range(old.tasks)]
+        states = [store.load(self._manifest(store, task, before), old, self.job.payload) for task in range(old.tasks)]
         state, self.moved = migrate(self.job.spec, self.job.index, self.task, plan, states)
         return state, own
 

@@ -117,7 +117,7 @@ def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: boo
 
 def _plan(query: Folder, batch: int | None, manifests: list[Manifest], check: Verifier) -> tuple[dict[str, Any], str]:
     """Return the plan by which the batch was routed, and why it came to be (the newest reason at or before it)."""
-    plan = dict(manifests[0].plan) if manifests else {}
+    plan = dict(manifests[0].plan) if manifests else {}  # empty if task 0's manifest cannot be read
     reason = ""
     numbers = sorted(int(n[:-5]) for n in (query / "plans").names() if n.endswith(".json") and n[:-5].isdigit())
     for number in numbers:

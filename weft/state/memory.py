@@ -43,7 +43,7 @@ class MemoryStore(StateStore):
     def manifest(self, task: int, batch: int) -> Manifest | None:
         return self.states[task, batch][0] if (task, batch) in self.states else None
 
-    def load(self, manifest: Manifest, payload: dict[Side, pa.Schema]) -> TaskState:
+    def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         return self.states[manifest.task, manifest.batch][1]
 
     def save(
@@ -52,7 +52,7 @@ class MemoryStore(StateStore):
         segments: dict[Side, Any] = {"left": (), "right": ()}
         clock = state.clock.to_json()
         made = Manifest(
-            task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, clock, stats, state.index
+            task, batch, self.fingerprint, {} if task else state.plan.to_json(), segments, state.before, clock, stats, state.index
         )
         self.states[task, batch] = (made, state)
         self.states.pop((task, batch - 2), None)

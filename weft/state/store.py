@@ -35,7 +35,10 @@ __all__ = ["Manifest", "StateStore"]
 
 @dataclass(frozen=True)
 class Manifest:
-    """One version of one task: which segments, and everything needed to go on from them."""
+    """One version of one task: which segments, and everything needed to go on from them.
+
+    The plan stands in the manifest of task 0 alone, which always exists: it can be long, and all tasks have the same.
+    """
 
     task: int
     batch: int
@@ -186,14 +189,14 @@ class StateStore:
         folder = self.folder / str(manifest.task)
         return tuple(read_segment(folder, entry, payload) for entry in manifest.segments[side])
 
-    def load(self, manifest: Manifest, payload: dict[Side, pa.Schema]) -> TaskState:
-        """Return the state behind a manifest."""
+    def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
+        """Return the state behind a manifest, which came to be under `plan`."""
         if manifest.fingerprint != self.fingerprint:
             where = f"{self.folder}/{manifest.task}/{manifest.batch}.json"
             raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
         clock = Clock(**manifest.clock)
         runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
-        return TaskState(plan_from_json(manifest.plan), runs, manifest.before, clock, manifest.index)
+        return TaskState(plan, runs, manifest.before, clock, manifest.index)
 
     def save(
         self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None
@@ -215,8 +218,8 @@ class StateStore:
         garbage = (previous.garbage if previous is not None else ()) + tuple((batch, n) for n in old if n not in kept)
         horizon = batch - self.retain
         manifest = Manifest(
-            task, batch, self.fingerprint, state.plan.to_json(), segments, state.before, state.clock.to_json(), stats,
-            state.index, tuple((since, name) for since, name in garbage if since > horizon),
+            task, batch, self.fingerprint, {} if task else state.plan.to_json(), segments, state.before,
+            state.clock.to_json(), stats, state.index, tuple((since, name) for since, name in garbage if since > horizon),
         )  # fmt: skip
         write_document(folder, f"{batch}.json", manifest.to_json())
         self._collect(folder, batch, [name for since, name in garbage if since <= horizon])

@@ -98,11 +98,11 @@ class NaturalWorker(Worker):
         own = first if self.task == 0 else (store.manifest(self.task, before) if self.task < old.tasks else None)
         if old == plan:
             own = own or self._manifest(store, self.task, before)
-            return store.load(own, self.job.payload), own
+            return store.load(own, old, self.job.payload), own
         self.migrated = (
             f"{len(getattr(old, 'pairs', ()))} pairs x {old.tasks} -> {len(getattr(plan, 'pairs', ()))} x {plan.tasks}"
         )
-        states = [store.load(self._manifest(store, task, before), self.job.payload) for task in range(old.tasks)]
+        states = [store.load(self._manifest(store, task, before), old, self.job.payload) for task in range(old.tasks)]
         assert isinstance(plan, DocumentPlan)
         return migrate_documents(self.job.spec, self.task, plan, states), own
 
