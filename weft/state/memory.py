@@ -52,7 +52,15 @@ class MemoryStore(StateStore):
         segments: dict[Side, Any] = {"left": (), "right": ()}
         clock = state.clock.to_json()
         made = Manifest(
-            task, batch, self.fingerprint, {} if task else state.plan.to_json(), segments, state.before, clock, stats, state.index
+            task,
+            batch,
+            self.fingerprint,
+            {} if task else state.plan.to_json(),
+            segments,
+            state.before,
+            clock,
+            stats,
+            state.index,
         )
         self.states[task, batch] = (made, state)
         self.states.pop((task, batch - 2), None)
