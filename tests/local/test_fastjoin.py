@@ -67,8 +67,8 @@ def longest_run(over: Sequence[bool]) -> int:
 )
 def test_on_a_stationary_stream_migrations_are_few_and_fall_to_zero(scheme: Scheme | None):
     """Zipf(1.0): most of the moves are in the first quarter, never more in a later one, and none in the last."""
-    left, right = stationary(1.0, 48, seed=3, rows=ROWS if scheme else 2500)
-    window = weft.last(4 * ROWS if scheme else 2 * ROWS)
+    left, right = stationary(1.0, 48, seed=3, rows=ROWS if scheme else 5 * ROWS)
+    window = weft.last(4 * ROWS)
     done = measure(left, right, scheme or auto_of(left, right, window), 8, window=window)
     changes = [number for number, batch in enumerate(done.batches) if batch.migrated]
     quarters = [sum(number // 12 == quarter for number in changes) for quarter in range(4)]
@@ -113,7 +113,8 @@ def test_split_keys_balance_zipf_two_on_both_sides(scheme: FastJoin):
     for number, batch in enumerate(hashed.batches):
         assert imbalance_of(batch.loads) > 4 and imbalance_of(batch.work) > 4
         ours = done.batches[number]
-        assert imbalance_of(ours.work if scheme.load == "work" else ours.loads) < 1.5
+        # What a task really does is work; the paper's product evens out over the tasks of a group.
+        assert imbalance_of(ours.loads if scheme.biclique else ours.work) < 1.5
         assert imbalance_of(ours.pairs) < 1.7
 
 

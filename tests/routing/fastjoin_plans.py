@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from weft.routing import FastJoinPlan
 from weft.routing.groups import key_columns
+from weft.routing.hotkeys import Split, shapes_of
 from weft.spec import JoinSpec
 
 
@@ -22,6 +23,7 @@ def fastjoin_plans(draw: st.DrawFn, spec: JoinSpec, tasks: int, keys: Sequence[i
         parts = st.lists(task, min_size=2, max_size=members.size, unique=True).map(lambda at: tuple(sorted(at)))
         hot = draw(st.dictionaries(st.sampled_from(keys), parts, max_size=3)) if members.size > 1 else {}
         moved.append(plan.without_homes(group, tuple(sorted((k, t) for k, t in table.items() if k not in hot))))
-        split.append(tuple(sorted(hot.items())))
+        shapes = {key: draw(st.sampled_from(shapes_of(len(at), plan.keeps(group)))) for key, at in hot.items()}
+        split.append(tuple(Split(key, shapes[key].rows, at) for key, at in sorted(hot.items())))
     version = draw(st.integers(0, 3))
     return FastJoinPlan(tasks, plan.left, plan.right, plan.shared, tuple(moved), tuple(split), version)

@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
@@ -104,6 +104,7 @@ def every_dichotomy(stairs: Staircase, memory: float) -> int:
 @pytest.mark.paper("001-20", "001-24")
 @at_most(40)
 @given(staircases(most=4), st.integers(3, 12))
+@example(stairs_of([0], [2], [4.0], [2.0, 5.0]), 3)
 def test_tight_splits_and_bounds_lose_nothing(stairs, memory):
     """Columns that can join nothing may be cut anywhere; such staircases do not come from terms over all words."""
     begin, end = stairs.begin.copy(), np.maximum(stairs.end, stairs.begin + 1).clip(max=len(stairs.columns))

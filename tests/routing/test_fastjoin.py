@@ -16,6 +16,7 @@ from tests.routing.fastjoin_plans import fastjoin_plans
 from tests.routing.specs import EQUAL, TUMBLING, TWO, TWO_TUMBLING
 from tests.routing.test_conformance import EDGES, check_meets_once, rows_of
 from weft.routing import FastJoin, FastJoinPlan, HashPlan, TaskStats, plan_from_json
+from weft.routing.hotkeys import Shape, Split
 from weft.routing.keycounts import KeyCounts
 from weft.routing.monitor import load_table
 from weft.types import SIDES, Side
@@ -82,13 +83,50 @@ def test_a_table_entry_changes_its_own_group_only():
     assert (after.probe("left", words, u) == before.probe("left", words, u)).all()
 
 
-def test_a_split_key_is_kept_by_one_of_its_tasks_and_asked_for_on_all():
-    plan = FastJoinPlan(6, shared=True, split=(((5, (1, 2, 4)),),))
+def test_a_split_key_of_one_column_sends_left_tuples_to_one_task_and_right_ones_to_all():
+    plan = FastJoinPlan(6, shared=True, split=((Split(5, 3, (1, 2, 4)),),))
     words, u = np.full((1, 3000), 5), np.random.default_rng(1).integers(0, 2**32, 3000, dtype=np.uint32)
     kept = plan.store("left", words, u).sum(axis=1)
     assert kept[[0, 3, 5]].tolist() == [0, 0, 0] and kept[[1, 2, 4]].min() > 900
-    assert plan.probe("left", words, u).sum(axis=1).tolist() == [0, 3000, 3000, 0, 3000, 0]
-    assert plan.lookups() == (3.0, 3.0)
+    assert (plan.probe("left", words, u) == plan.store("left", words, u)).all()
+    assert plan.store("right", words, u).sum(axis=1).tolist() == [0, 3000, 3000, 0, 3000, 0]
+    assert plan.lookups() == (1.0, 3.0) and plan.copies() == (1.0, 3.0)
+
+
+def test_a_split_key_of_a_group_is_kept_by_one_of_its_tasks_and_asked_for_on_all():
+    plan = FastJoinPlan(6, split=((Split(5, 3, (0, 1, 2)),), (Split(5, 1, (3, 4, 5)),)))
+    words, u = np.full((1, 3000), 5), np.random.default_rng(1).integers(0, 2**32, 3000, dtype=np.uint32)
+    for side in SIDES:
+        assert plan.store(side, words, u).sum(axis=0).tolist() == [1] * 3000
+        assert plan.probe(side, words, u).sum(axis=0).tolist() == [3] * 3000
+    assert plan.lookups() == (3.0, 3.0) and plan.copies() == (1.0, 1.0)
+
+
+@at_most(60)
+@given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
+def test_a_left_and_a_right_tuple_of_a_split_key_meet_on_one_task(rows, columns, left, right):
+    split = Split(5, rows, tuple(range(2, 2 + rows * columns)))
+    mine = split.tasks_of("left", np.array([left], np.uint32))[0]
+    theirs = split.tasks_of("right", np.array([right], np.uint32))[0]
+    assert len(mine) == columns and len(theirs) == rows
+    assert len(set(mine.tolist()) & set(theirs.tolist())) == 1
+
+
+def test_a_key_hot_on_one_side_gets_a_matrix_of_one_column_and_one_hot_on_both_a_square():
+    one = FastJoin(biclique=False, split_hot=True, load="work", threshold=1.5, **CALM)
+    plan = FastJoinPlan(8, shared=True)
+    for left, right, shape in ((40_000.0, 40.0, Shape(8, 1)), (40.0, 40_000.0, Shape(1, 8)), (9000.0, 9000.0, None)):
+        loads = skewed(plan, keys=40)
+        task = int(plan.owner(0, np.array([0]))[0])
+        loads.setdefault(("left", task), {})[0] = (left, right)
+        loads.setdefault(("right", task), {})[0] = (right, left)
+        after, _ = one.control(EQUAL, plan, stats_of(plan, loads))
+        assert isinstance(after, FastJoinPlan)
+        found = {split.key: split.shape for split in after.split[0]}[0]
+        if shape is None:
+            assert min(found) > 1
+        else:
+            assert min(found) == min(shape) and (found.rows > 1) == (shape.rows > 1)
 
 
 def stats_of(
@@ -116,7 +154,7 @@ def loads_after(plan: FastJoinPlan, loads: dict[tuple[Side, int], KeyLoads], gro
     side = SIDES[group]
     members = plan.members(group)
     rows, phi = np.zeros(members.size), np.zeros(members.size)
-    split = dict(plan.split[group]) if plan.split else {}
+    split = {one.key: one.tasks for one in plan.split[group]} if plan.split else {}
     for (kept, _), keys in loads.items():
         for key, (stored, arriving) in keys.items():
             if kept != side:
@@ -209,16 +247,16 @@ def test_a_hot_key_is_split_when_asked_and_others_are_balanced_around_it():
     plain, _ = FastJoin(**CALM).control(EQUAL, plan, stats_of(plan, loads))
     split, why = FastJoin(**CALM, split_hot=True).control(EQUAL, plan, stats_of(plan, loads))
     assert isinstance(plain, FastJoinPlan) and isinstance(split, FastJoinPlan)
-    assert "key 0 split over" in why and len(split.split[0][0][1]) > 1
+    assert "key 0 split over" in why and len(split.split[0][0].tasks) > 1
     assert imbalance_after(plain, loads) > 3, "the paper's migration cannot do it"
     assert imbalance_after(split, loads) < 1.5
 
 
 def test_a_split_key_that_cooled_is_made_whole_with_the_next_change():
-    plan = replace(FastJoinPlan(8), split=(((999, (0, 1, 2, 3)),), ()), version=4)
+    plan = replace(FastJoinPlan(8), split=((Split(999, 4, (0, 1, 2, 3)),), ()), version=4)
     after, why = FastJoin(**CALM, split_hot=True).control(EQUAL, plan, stats_of(plan, skewed(plan)))
     assert isinstance(after, FastJoinPlan)
-    assert after.version == 5 and 999 not in dict(after.split[0])
+    assert after.version == 5 and 999 not in {one.key for one in after.split[0]}
     assert "1 cooled keys made whole" in why
 
 

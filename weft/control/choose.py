@@ -91,7 +91,9 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Limits) -> tuple[Scheme, str]:
         # The number of a tumbling window alone is no key: all that arrives now would go to one task.
         if tasks < limits.skew_tasks:
             return Hash(), "equal keys meet on one task, every row is kept once"
-        even = FastJoin(threshold=limits.skew, load="work", biclique=False, split_hot=True, enough=limits.skew_arrivals)
+        even = FastJoin(
+            threshold=limits.skew, load="work", biclique=False, split_hot=True, calls=2, enough=limits.skew_arrivals
+        )
         return even, "starts as a hash of the key; keys move, or are split, only where measured skew calls for it"
     if tasks < limits.range_tasks:
         return Matrix(), "one task needs no routing"

@@ -53,9 +53,10 @@ class FastJoin(Scheme):
     sides, so that a tuple of a key that is not split visits one task, as under a plain hash; `split_hot` splits a key that
     no migration can help; `rounds` is the number of migrations that may go into one plan change (default: one per task);
     `gain` is the share by which a change must better LI or the greatest load; `noise` the standard deviations of the
-    arrivals by which LI must exceed the threshold; `enough` the arrivals per task from which statistics mean something;
-    `keys` the number of keys a task notes (exactly below, heavy hitters beyond); `table` the most entries of a routing
-    table.
+    arrivals by which LI must exceed the threshold; `calls` the control steps in a row that must find LI too high before a
+    second change and any later one, so that a stream that stays the same comes to rest; `enough` the arrivals per task from
+    which statistics mean something; `keys` the number of keys a task notes (exactly below, heavy hitters beyond); `table`
+    the most entries of a routing table.
     """
 
     name: ClassVar[str] = "fastjoin"
@@ -70,6 +71,7 @@ class FastJoin(Scheme):
     rounds: int | None = None
     gain: float = 0.1
     noise: float = 2.0
+    calls: int = 1
     enough: float = 16.0
     keys: int = 256
     table: int = 4096
@@ -89,7 +91,8 @@ class FastJoin(Scheme):
             ("enough", self.enough, "the arrivals per task from which statistics mean something", 0, "use 16."),
         ):  # fmt: skip
             check_number(name, number, what, hint, least=least)
-        counts = [("keys", self.keys, "keys a task notes"), ("table", self.table, "entries a routing table may have")]
+        counts = [("calls", self.calls, "control steps that call for a change")]
+        counts += [("keys", self.keys, "keys a task notes"), ("table", self.table, "entries a routing table may have")]
         if self.rounds is not None:
             counts.append(("rounds", self.rounds, "migrations in one plan change"))
         for name, count, what in counts:
@@ -108,7 +111,7 @@ class FastJoin(Scheme):
         assert isinstance(first, FastJoinPlan)
         if not isinstance(plan, FastJoinPlan) or _shape(plan) != _shape(first):
             return first, f"scheme is now {self.name}" + ("" if self.biclique else ", all tasks keep both sides")
-        plan = replace(plan, age=plan.age + 1, memory=plan.memory or ((0, 0, 0, 0),) * plan.groups)
+        plan = replace(plan, age=plan.age + 1, memory=plan.memory or ((0,) * 5,) * plan.groups)
         if plan.tasks == 1 or not _fresh(plan, stats):
             return plan, ""
         plan = replace(plan, moving=False)
@@ -120,8 +123,13 @@ class FastJoin(Scheme):
             if _arrivals(plan, group, stats) < self.enough * plan.members(group).size:
                 continue
             table = load_table(plan, group, stats, _pair_share(spec) if self.load == "work" else None)
-            verdicts[group] = judge(plan, group, table, self._limits(plan))
-            memory[group] = _remember(memory[group], plan.age, verdicts[group])
+            verdict = judge(plan, group, table, self._limits(plan))
+            called = memory[group][4] + 1 if verdict.exceeded else 0
+            if verdict.useful and memory[group][3] and called < self.calls:
+                memory[group] = (*memory[group][:4], called)
+                continue
+            verdicts[group] = verdict
+            memory[group] = _remember(memory[group], plan.age, verdict)
         plan = replace(plan, memory=tuple(memory))
         useful = {group: verdict for group, verdict in verdicts.items() if verdict.useful}
         return self._changed(plan, useful) if useful else (plan, "")
@@ -141,7 +149,7 @@ class FastJoin(Scheme):
         reasons = []
         for group, verdict in verdicts.items():
             split[group] = _split_table(split[group], verdict)
-            hot = {key for key, _ in split[group]}
+            hot = {one.key for one in split[group]}
             merged = dict(moved[group]) | verdict.moved
             table = tuple(sorted((key, task) for key, task in merged.items() if key not in hot))
             moved[group] = self._trimmed(plan.without_homes(group, table), verdict)
@@ -185,19 +193,19 @@ def _arrivals(plan: FastJoinPlan, group: int, stats: list[TaskStats]) -> float:
 
 def _remember(memory: Memory, age: int, verdict: Verdict) -> Memory:
     """Back off: behind an action that soon has to be followed by another, and when nothing useful can be done (003-13)."""
-    ready, streak, failures, acted = memory
+    ready, streak, failures, acted, called = memory
     if verdict.useful:
         at_once = streak and age <= ready + 1  # as soon as it was allowed to: what it did before has not lasted
         streak = min(streak + 1, 8) if at_once else max(streak - 1, 1)
-        return age + 1 + min(REST, 1 << (streak - 1)), streak, 0, age
+        return age + 1 + min(REST, 1 << (streak - 1)), streak, 0, age, 0
     if verdict.exceeded:
-        return age + min(REST, 1 << min(failures, 8)), streak, failures + 1, acted
-    return age, streak, 0, acted
+        return age + min(REST, 1 << min(failures, 8)), streak, failures + 1, acted, called + 1
+    return age, streak, 0, acted, 0
 
 
 def _split_table(old: Splits, verdict: Verdict) -> Splits:
-    kept = {key: tasks for key, tasks in old if key not in verdict.whole}
-    return tuple(sorted((kept | verdict.split).items()))
+    kept = {one.key: one for one in old if one.key not in verdict.whole}
+    return tuple(sorted((kept | verdict.split).values()))
 
 
 def _reason(who: str, verdict: Verdict) -> str:
@@ -207,7 +215,10 @@ def _reason(who: str, verdict: Verdict) -> str:
         parts.append(
             f"{len(verdict.moved)} keys to task{'s' if len(targets) > 1 else ''} {', '.join(map(str, targets))}"
         )
-    parts += [f"key {key} split over {len(tasks)} tasks" for key, tasks in sorted(verdict.split.items())]
+    parts += [
+        f"key {one.key} split over {len(one.tasks)} tasks ({one.rows} x {one.shape.columns})"
+        for one in sorted(verdict.split.values())
+    ]
     if verdict.whole:
         parts.append(f"{len(verdict.whole)} cooled keys made whole")
     done = f"{', '.join(parts)}, about {verdict.volume:,.0f} rows"

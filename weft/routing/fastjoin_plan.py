@@ -4,7 +4,7 @@ The routing table is asked first, the hash decides where it has no entry (003-02
 key k in the group that keeps R changes where R(k) is kept *and* where S(k) asks, and nothing in the other group. In the
 shared layout, where all tasks keep both sides, one table serves both.
 
-A split key is ours, not the paper's: one of its tasks, drawn by `u`, keeps a tuple, and all of its tasks are asked.
+A split key is ours, not the paper's: it lives on a small matrix of tasks (`hotkeys`).
 
 What the monitors remember (`age` to `volume`) travels in the plan but is no part of its equality: a plan that routes the
 same is the same plan, and nothing migrates.
@@ -23,6 +23,7 @@ from typing_extensions import Self
 
 from weft.kernels import among
 from weft.routing.groups import Group, group_of, hash_home, key_word
+from weft.routing.hotkeys import Split
 from weft.routing.plan import Plan, owned
 from weft.types import SIDES, U32, Bools, Rows, Side, Words, other
 
@@ -31,11 +32,12 @@ __all__ = ["FastJoinPlan", "Memory", "Splits", "Table"]
 Table = tuple[tuple[int, int], ...]
 """(key, task), ascending by key: the keys that do not live where their hash says."""
 
-Splits = tuple[tuple[int, tuple[int, ...]], ...]
-"""(key, tasks), ascending by key: the keys that live on several tasks."""
+Splits = tuple[Split, ...]
+"""Ascending by key: the keys that live on several tasks."""
 
-Memory = tuple[int, int, int, int]
-"""A monitor's memory: the age from which it may act again, its streak, its failures in a row, the age at which it acted."""
+Memory = tuple[int, int, int, int, int]
+"""A monitor's memory: the age from which it may act again, its streak, its failures in a row, the age at which it acted, and
+how many control steps in a row have found LI too high."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ class FastJoinPlan(Plan):
 
     @cached_property
     def _hot(self) -> tuple[Words, ...]:
-        return tuple(np.array([key for key, _ in splits], np.int64) for splits in self.split)
+        return tuple(np.array([one.key for one in splits], np.int64) for splits in self.split)
 
     def owner(self, group: int, keys: Words) -> NDArray[np.int64]:
         """Return the task of each key that is not split: by table, else by hash."""
@@ -108,31 +110,28 @@ class FastJoinPlan(Plan):
         return owner
 
     def store(self, side: Side, words: Words, u: U32) -> Bools:
-        group, keys = self.number(side), self.key(side, words)
-        owner = self.owner(group, keys)
-        for rows, tasks in self._split_rows(group, keys):
-            member = (u[rows].astype(np.uint64) * np.uint64(len(tasks)) >> np.uint64(32)).astype(np.int64)
-            owner[rows] = tasks[member]
-        return owned(owner, self.tasks)
+        return self._tasks(self.number(side), side, words, u)
 
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
-        group, keys = self.number(other(side)), self.key(side, words)
-        asked = owned(self.owner(group, keys), self.tasks)
-        for rows, tasks in self._split_rows(group, keys):
-            asked[:, rows] = np.isin(np.arange(self.tasks), tasks)[:, None]
-        return asked
+        return self._tasks(self.number(other(side)), side, words, u)
 
-    def _split_rows(self, group: int, keys: Words) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the rows of each split key and its tasks."""
+    def _tasks(self, group: int, side: Side, words: Words, u: U32) -> Bools:
+        """Return the tasks of a group that tuples go to: the owner of their key or, of a split key, a part of its matrix."""
+        keys = self.key(side, words)
+        tasks = owned(self.owner(group, keys), self.tasks)
+        for rows, split in self._split_rows(group, keys):
+            tasks[:, rows] = False
+            tasks[split.tasks_of(side, u[rows]), rows[:, None]] = True
+        return tasks
+
+    def _split_rows(self, group: int, keys: Words) -> list[tuple[NDArray[np.int64], Split]]:
+        """Return the rows of each split key."""
         if group >= len(self._hot) or not len(self._hot[group]):
             return []
         hot = self._hot[group]
         place = np.minimum(np.searchsorted(hot, keys), len(hot) - 1)
         rows = np.flatnonzero(hot[place] == keys)
-        return [
-            (rows[place[rows] == number], np.array(self.split[group][number][1], np.int64))
-            for number in np.unique(place[rows])
-        ]
+        return [(rows[place[rows] == number], self.split[group][number]) for number in np.unique(place[rows])]
 
     def changed(self, old: Plan, side: Side) -> Callable[[Words], Rows] | None:
         if not isinstance(old, FastJoinPlan) or self._layout != old._layout:
@@ -146,10 +145,10 @@ class FastJoinPlan(Plan):
     def _layout(self) -> tuple[object, ...]:
         return self.tasks, self.left, self.right, self.shared
 
-    def _entries(self, group: int) -> dict[int, int | tuple[int, ...]]:
+    def _entries(self, group: int) -> dict[int, int | Split]:
         """Return where each key lives that does not live where its hash says."""
-        found: dict[int, int | tuple[int, ...]] = dict(self.moved[group]) if group < len(self.moved) else {}
-        return found | dict(self.split[group]) if group < len(self.split) else found
+        found: dict[int, int | Split] = dict(self.moved[group]) if group < len(self.moved) else {}
+        return found | {one.key: one for one in self.split[group]} if group < len(self.split) else found
 
     def adapt(self, tasks: int) -> Plan:
         """Keep what still makes sense with another number of tasks; keys of tasks that are gone go back to their hash."""
@@ -168,10 +167,10 @@ class FastJoinPlan(Plan):
         for group, splits in enumerate(self.split):
             members, old = bare.members(group), self.members(group)
             shrunk = [
-                (key, tuple(t - old.start + members.start for t in at if t < old.start + members.size))
-                for key, at in splits
+                one.on([task - old.start + members.start for task in one.tasks if task < old.start + members.size])
+                for one in splits
             ]
-            split.append(tuple((key, at) for key, at in shrunk if len(at) > 1))
+            split.append(tuple(one for one in shrunk if len(one.tasks) > 1))
         return replace(bare, moved=tuple(moved), split=tuple(split))
 
     def without_homes(self, group: int, table: Table) -> Table:
@@ -182,11 +181,15 @@ class FastJoinPlan(Plan):
         return tuple(entry for entry, task in zip(table, home.tolist(), strict=True) if entry[1] != task)
 
     def copies(self) -> tuple[float, float]:
-        return 1.0, 1.0
+        return self._most(self.split[:1], "left"), self._most(self.split[-1:], "right")
 
     def lookups(self) -> tuple[float, float]:
-        most = [max((len(tasks) for _, tasks in splits), default=1) for splits in self.split] or [1]
-        return float(most[-1]), float(most[0])
+        return self._most(self.split[-1:], "left"), self._most(self.split[:1], "right")
+
+    def _most(self, tables: tuple[Splits, ...], side: Side) -> float:
+        """Return how many tasks a tuple of a split key goes to, where that is most."""
+        shapes = [one.shape for splits in tables for one in splits]
+        return float(max((shape.columns if side == "left" else shape.rows for shape in shapes), default=1))
 
     def to_json(self) -> dict[str, Any]:
         return {"scheme": self.scheme, **{one.name: getattr(self, one.name) for one in fields(self)}}
@@ -195,7 +198,7 @@ class FastJoinPlan(Plan):
     def of_json(cls, data: dict[str, Any]) -> Self:
         """Make the plan from its JSON data; tables are long and read by every task, so they get a path of their own."""
         tables: dict[str, Any] = {"moved": tuple(tuple(map(tuple, table)) for table in data["moved"])}
-        tables["split"] = tuple(tuple((key, tuple(tasks)) for key, tasks in splits) for splits in data["split"])
+        tables["split"] = tuple(tuple(Split(key, rows, tuple(tasks)) for key, rows, tasks in s) for s in data["split"])
         rest = {name: _tuples(value) for name, value in data.items() if name not in tables}
         return cls(**rest, **tables)
 

@@ -7,7 +7,8 @@ everything it moves in one batch boundary, read from shared state:
 - several rounds may go into one plan change (`rounds`; 1 is the paper's);
 - a heaviest task that no set of keys can relieve (003-13) is set aside and the next heaviest is looked at, so that one hot
   key does not keep the others from being balanced;
-- with `split_hot` such a task's hottest key is split over the fewest tasks that make the heaviest one nearly lightest;
+- with `split_hot` such a task's hottest key is split over the fewest tasks that make the heaviest one nearly lightest, in
+  the matrix that gives each of them least to do (`hotkeys`);
 - a change must lower LI or the greatest load by `gain`, and LI must exceed the threshold beyond the noise of the arrivals.
 """
 
@@ -20,17 +21,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.routing.fastjoin_plan import FastJoinPlan
+from weft.routing.hotkeys import Shape, Split, shapes_of
 from weft.routing.keywatch import kept_counts, phi_counts
 from weft.routing.loads import ASK, Floats, Pair, WorkPair, load_imbalance, loads_of, work_of
 from weft.routing.scheme import TaskStats
-from weft.types import Words
+from weft.types import Side, Words
 
 __all__ = ["Limits", "LoadTable", "Verdict", "judge", "load_table"]
 
 HOT_KEYS = 64
 """At most so many keys of a group are split."""
 ENOUGH = 0.35
-"""A key is split over the fewest tasks that come so near to the lowest peak: all of them are asked for every row of it."""
+"""A key is split over the fewest tasks that come so near to the lowest peak: with more of them its tuples travel more."""
 
 COLD = 0.25
 """A split key whose share of rows and arrivals has fallen below this part of a task's fair share is made whole again."""
@@ -40,10 +42,14 @@ COLD = 0.25
 class LoadTable:
     """The load information table of one group (003-04): sides x tasks in all, and per task sides x keys.
 
-    `keys[t]` are the keys whose counts task `t` has noted; `whole[t]` tells which of them live on that task alone. Loads
-    are the paper's products, or work where `share` is given: the part of the pairs of equal keys that meet all conditions.
+    `sides` are those that the group keeps, `split` the matrices of its split keys. phi of a side looks among what is kept of
+    it, so it is of the other side. `keys[t]` are the keys whose counts task `t` has noted; `whole[t]` tells which of them
+    live on that task alone. Loads are the paper's products, or work where `share` is given: the part of the pairs of equal
+    keys that meet all conditions.
     """
 
+    sides: tuple[Side, ...]
+    split: dict[int, Shape]
     stored: Floats
     phi: Floats
     keys: list[Words]
@@ -101,18 +107,23 @@ class LoadTable:
         self.whole[task] = np.delete(self.whole[task], gone)
 
     def gathered(self, word: int) -> tuple[Floats, Floats, list[tuple[int, int]]]:
-        """Return a key's rows on all tasks together, its arrivals (each task of a split key has all of them), and where."""
+        """Return a key's rows and arrivals, each counted once however many tasks have them, and where it is."""
         found = [(task, np.flatnonzero(keys == word)) for task, keys in enumerate(self.keys)]
         places = [(task, int(at[0])) for task, at in found if len(at)]
-        rows = np.stack([self.key_stored[task][:, at] for task, at in places]).sum(axis=0)
-        phi = np.stack([self.key_phi[task][:, at] for task, at in places]).max(axis=0)
-        return rows, phi, places
+        rows = np.stack([self.key_stored[task][:, at] for task, at in places])
+        phi = np.stack([self.key_phi[task][:, at] for task, at in places])
+        if word not in self.split:
+            return rows.sum(axis=0), phi.sum(axis=0), places
+        shape = self.split[
+            word
+        ]  # a tuple that is one of the parts of its side is on as many tasks as the other has parts
+        return rows.sum(axis=0) / shape.asked_parts(self.sides), phi.sum(axis=0) / shape.kept_parts(self.sides), places
 
     def without(self, word: int) -> LoadTable:
         """Return a copy of the table in which a key is nowhere."""
         rest = LoadTable(
-            self.stored.copy(), self.phi.copy(), list(self.keys), list(self.key_stored), list(self.key_phi),
-            list(self.whole), self.share,
+            self.sides, dict(self.split), self.stored.copy(), self.phi.copy(), list(self.keys), list(self.key_stored),
+            list(self.key_phi), list(self.whole), self.share,
         )  # fmt: skip
         for task, at in self.gathered(word)[2]:
             rest.stored[:, task] -= self.key_stored[task][:, at]
@@ -120,14 +131,17 @@ class LoadTable:
             rest._drop(task, np.array([at]))
         return rest
 
-    def add(self, task: int, word: int, rows: Floats, phi: Floats) -> None:
-        """Give a task its part of a split key."""
-        self.stored[:, task] += rows
-        self.phi[:, task] += phi
-        self.keys[task] = np.append(self.keys[task], word)
-        self.key_stored[task] = np.column_stack([self.key_stored[task], rows])
-        self.key_phi[task] = np.column_stack([self.key_phi[task], phi])
-        self.whole[task] = np.append(self.whole[task], False)
+    def add(self, word: int, tasks: list[int], shape: Shape, rows: Floats, phi: Floats) -> None:
+        """Put a split key on its tasks."""
+        rows, phi = rows / shape.kept_parts(self.sides), phi / shape.asked_parts(self.sides)
+        self.split[word] = shape
+        for task in tasks:
+            self.stored[:, task] += rows
+            self.phi[:, task] += phi
+            self.keys[task] = np.append(self.keys[task], word)
+            self.key_stored[task] = np.column_stack([self.key_stored[task], rows])
+            self.key_phi[task] = np.column_stack([self.key_phi[task], phi])
+            self.whole[task] = np.append(self.whole[task], False)
 
     def hottest(self, task: int) -> int | None:
         """Return the key, whole or split, without which a task would have least to do."""
@@ -139,19 +153,30 @@ class LoadTable:
         rest = (self.stored[:, [task]] - rows) * (self.phi[:, [task]] - phi)
         return int(self.keys[task][rest.sum(axis=0).argmin()])
 
-    def peaks(self, rows: Floats, phi: Floats) -> tuple[NDArray[np.int64], Floats]:
-        """Return the tasks, lightest first, and the load of each of the first 1, 2, ... if these shared such a key.
+    def peaks(self, rows: Floats, phi: Floats) -> tuple[NDArray[np.int64], list[Shape], Floats]:
+        """Return the tasks, lightest first, and the best matrix and load of the first 1, 2, ... if these shared such a key.
 
         What else these tasks have is taken as evened out among them: the rounds that follow move whole keys to that end.
         """
-        loads = self.loads
-        order = np.argsort(loads, kind="stable")
-        parts = np.arange(1, len(order) + 1)
+        order = np.argsort(self.loads, kind="stable")
+        best = [
+            min((self.shared(order[:tasks], shape, rows, phi), shape) for shape in self._shapes(tasks))
+            for tasks in range(1, len(order) + 1)
+        ]
+        return order, [shape for _, shape in best], np.array([load for load, _ in best])
+
+    def _shapes(self, tasks: int) -> list[Shape]:
+        """Return the matrices to choose from; a product is the same in all of them, and one column or row most even."""
+        shapes = shapes_of(tasks, self.sides)
+        return shapes if self.share is not None else [shape for shape in shapes if 1 in shape]
+
+    def shared(self, tasks: NDArray[np.int64], shape: Shape, rows: Floats, phi: Floats) -> float:
+        """Return the load of each of some tasks that share such a key, and evenly what else they have."""
+        kept, asking = rows / shape.kept_parts(self.sides), phi / shape.asked_parts(self.sides)
         if self.share is not None:
-            own = ASK * phi.sum() + self.share * (rows * phi).sum() / parts
-            return order, np.cumsum(loads[order]) / parts + own
-        stored = np.cumsum(self.stored[:, order], axis=1) / parts + rows[:, None] / parts
-        return order, loads_of(stored, np.cumsum(self.phi[:, order], axis=1) / parts + phi[:, None])
+            return float(self.loads[tasks].mean() + work_of(kept, asking, self.share))
+        rest = self.stored[:, tasks].mean(axis=1), self.phi[:, tasks].mean(axis=1)
+        return float(((rest[0] + kept) * (rest[1] + asking)).sum())
 
 
 @dataclass(frozen=True)
@@ -173,7 +198,7 @@ class Verdict:
     before: float
     after: float
     moved: dict[int, int] = field(default_factory=dict)
-    split: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    split: dict[int, Split] = field(default_factory=dict)
     whole: tuple[int, ...] = ()
     volume: float = 0.0
     exceeded: bool = False
@@ -187,9 +212,10 @@ class Verdict:
 def load_table(plan: FastJoinPlan, group: int, stats: list[TaskStats], share: float | None = None) -> LoadTable:
     """Make the table of one group from the notes of its tasks; task numbers are those within the group."""
     members, sides = plan.members(group), plan.keeps(group)
-    hot = np.array([key for key, _ in plan.split[group]] if plan.split else [], np.int64)
+    split = {one.key: one.shape for one in plan.split[group]} if plan.split else {}
+    hot = np.array(list(split), np.int64)
     shape = len(sides), members.size
-    table = LoadTable(np.zeros(shape), np.zeros(shape), [], [], [], [], share)
+    table = LoadTable(sides, split, np.zeros(shape), np.zeros(shape), [], [], [], [], share)
     for task in range(members.size):
         notes = stats[members.start + task].notes
         kept, phi = [kept_counts(notes, side) for side in sides], [phi_counts(notes, side) for side in sides]
@@ -207,8 +233,8 @@ def judge(plan: FastJoinPlan, group: int, table: LoadTable, limits: Limits) -> V
     start = plan.members(group).start
     before, heaviest = load_imbalance(table.loads), float(table.loads.max())
     verdict = Verdict(before, before)
-    already = {key for key, _ in plan.split[group]} if plan.split else set()
-    cooled = _cooled(plan, group, table)
+    already = set(table.split)
+    cooled = _cooled(table)
     aside = np.zeros(len(table.loads), np.bool_)
     rounds = 0
     while rounds < limits.rounds and not aside.all():
@@ -254,27 +280,28 @@ def _split(table: LoadTable, source: int, start: int, verdict: Verdict, gain: fl
         return False
     rows, phi, places = table.gathered(word)
     rest = table.without(word)
-    order, peaks = rest.peaks(rows, phi)
+    order, shapes, peaks = rest.peaks(rows, phi)
     near = ENOUGH if table.share is not None else 1e-9  # the paper's product does not know what asking costs
     best = int(np.argmax(peaks <= peaks.min() * (1 + near))) + 1
-    tasks = sorted(order[:best].tolist())
+    tasks, shape = sorted(order[:best].tolist()), shapes[best - 1]
     before = max(float(table.loads[task]) for task, _ in places)
-    if best == 1 or tasks == sorted(task for task, _ in places) or peaks[best - 1] >= (1 - gain) * before:
+    if word in table.split and tasks == sorted(task for task, _ in places):  # another matrix of the same tasks
+        before = min(before, rest.shared(np.array(tasks), table.split[word], rows, phi))
+    if best == 1 or peaks[best - 1] >= (1 - gain) * before:
         return False
     verdict.moved.pop(word, None)
-    verdict.split[word] = tuple(start + task for task in tasks)
-    verdict.volume += float(rows.sum()) * (best - 1) / best
-    for task in tasks:
-        rest.add(task, word, rows / best, phi)
-    for name in ("stored", "phi", "keys", "key_stored", "key_phi", "whole"):
+    verdict.split[word] = Split(word, shape.rows, tuple(start + task for task in tasks))
+    verdict.volume += float((rows / shape.kept_parts(table.sides)).sum()) * (best - 1)
+    rest.add(word, tasks, shape, rows, phi)
+    for name in ("split", "stored", "phi", "keys", "key_stored", "key_phi", "whole"):
         setattr(table, name, getattr(rest, name))
     return True
 
 
-def _cooled(plan: FastJoinPlan, group: int, table: LoadTable) -> tuple[int, ...]:
+def _cooled(table: LoadTable) -> tuple[int, ...]:
     """Return the split keys that have become ordinary; they are made whole when something else changes anyway."""
     found = []
-    for word, _ in plan.split[group] if plan.split else ():
+    for word in table.split:
         listed = any(word in keys for keys in table.keys)
         rows, phi, _ = table.gathered(word) if listed else (np.zeros(1), np.zeros(1), [])
         fair = COLD / table.stored.shape[1]

@@ -18,7 +18,7 @@ __all__ = ["figure_auto"]
 TASKS, BATCHES, WARM, KEYS = 8, 14, 8, 5000
 SKEWS = (0.0, 0.5, 1.0, 1.5, 2.0)
 
-AUTO = FastJoin(threshold=1.5, load="work", biclique=False, split_hot=True, enough=100.0)
+AUTO = FastJoin(threshold=1.5, load="work", biclique=False, split_hot=True, calls=2, enough=100.0)
 """As `choose` configures it, but for smaller batches."""
 
 
