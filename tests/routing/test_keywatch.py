@@ -134,8 +134,15 @@ def test_recounting_leaves_out_what_is_out_of_the_window():
     held = {side: _rows(WITHIN, side, np.arange(0, 100)) for side in SIDES}
     fresh = {side: _rows(WITHIN, side, np.arange(95, 100)) for side in SIDES}
     notes = watch_keys(WITHIN, view(plan, 0, fresh, fresh, held), {}, bound=64, halve=True)
-    assert kept_counts(notes, "left").total == 50, "times 50 to 99: those from 59 on, and the rest of their sub-window"
+    assert kept_counts(notes, "left").total == 41, "times 59 to 99"
     assert len(notes["kept"]["left"]) == SUBWINDOWS + 1
+
+
+def test_a_long_batch_is_not_taken_for_kept_because_a_task_sees_the_other_side_late():
+    plan = FastJoinPlan(2, shared=True)
+    new = {"left": _rows(WITHIN, "left", np.arange(0, 10_000)), "right": _rows(WITHIN, "right", np.arange(0, 9_900))}
+    notes = watch_keys(WITHIN, view(plan, 0, new, new), {}, bound=64, halve=True)
+    assert kept_counts(notes, "left").total == 100 + 41, "what the newest right row can still meet, and what came since"
 
 
 def test_a_side_that_runs_ahead_keeps_a_vector_of_bounded_length():

@@ -27,6 +27,11 @@ class Shape(NamedTuple):
     rows: int
     columns: int
 
+    @property
+    def tasks(self) -> int:
+        """Return how many tasks it has."""
+        return self.rows * self.columns
+
     def kept_parts(self, sides: Sequence[Side]) -> NDArray[np.int64]:
         """Return into how many parts the kept tuples of each side are cut: a task keeps one of them."""
         return np.array([self.rows if side == "left" else self.columns for side in sides])

@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from weft.routing.fastjoin_plan import FastJoinPlan
 from weft.routing.keycounts import KeyCounts
 from weft.routing.scheme import Notes, TaskView
@@ -51,9 +49,9 @@ def watch_keys(spec: JoinSpec, view: TaskView, before: Notes, *, bound: int, hal
             gone = _gone_before(spec, side, newest)
             if follows:
                 old = [(int(upto), KeyCounts.of_json(counts)) for upto, counts in before["kept"].get(side, [])]
-                windows = _joined(spec, side, old + _cut(spec, side, view.stored[side], count))
+                windows = _joined(spec, side, old + _cut(spec, side, view.stored[side], gone, count))
             else:
-                windows = _joined(spec, side, _cut(spec, side, view.held(side)[0], count))
+                windows = _joined(spec, side, _cut(spec, side, view.held(side)[0], gone, count))
             windows = [one for one in windows if one[0] >= gone]
             kept[side] = [[upto, counts.bounded(bound).to_json()] for upto, counts in windows]
             arrived = count(other(side), view.probed[other(side)], None)
@@ -132,20 +130,21 @@ def _width(spec: JoinSpec, side: Side) -> int:
 
 
 def _cut(
-    spec: JoinSpec, side: Side, words: Words, count: Callable[[Side, Words, Bools | None], KeyCounts]
+    spec: JoinSpec, side: Side, words: Words, gone: int, count: Callable[[Side, Words, Bools | None], KeyCounts]
 ) -> list[SubWindow]:
-    """Count rows by sub-window; a batch that lies within one is counted as it is."""
+    """Count rows by sub-window, those out of the window left out; a batch that lies within one is counted as it is."""
     column = spec.expiry(side)
     if not words.shape[1]:
         return []
     if column is None:
         return [(0, count(side, words, None))]
     width, time = _width(spec, side), words[column]
-    first, last = int(time.min()) // width, int(time.max()) // width
-    if first == last:
-        return [(int(time.max()), count(side, words, None))]
+    oldest, newest = max(int(time.min()), gone), int(time.max())
+    first, last = oldest // width, newest // width
+    if first == last and oldest > gone:
+        return [(newest, count(side, words, None))]
     cuts = range(max(first, last - LONGEST + 1) + 1, last + 1)  # of a long backlog the oldest pieces are one
-    found, rest = [], np.ones(len(time), np.bool_)
+    found, rest = [], time >= gone
     for number in (*cuts, None):
         here = rest if number is None else rest & (time < number * width)
         if here.any():

@@ -7,8 +7,8 @@ everything it moves in one batch boundary, read from shared state:
 - several rounds may go into one plan change (`rounds`; 1 is the paper's);
 - a heaviest task that no set of keys can relieve (003-13) is set aside and the next heaviest is looked at, so that one hot
   key does not keep the others from being balanced;
-- with `split_hot` such a task's hottest key is split over the fewest tasks that make the heaviest one nearly lightest, in
-  the matrix that gives each of them least to do (`hotkeys`);
+- with `split_hot` such a task's hottest key gets a matrix of tasks (`hotkeys`): of those that make the heaviest task nearly
+  lightest, the one with the fewest copies;
 - a change must lower LI or the greatest load by `gain`, and LI must exceed the threshold beyond the noise of the arrivals.
 """
 
@@ -32,7 +32,7 @@ __all__ = ["Limits", "LoadTable", "Verdict", "judge", "load_table"]
 HOT_KEYS = 64
 """At most so many keys of a group are split."""
 ENOUGH = 0.35
-"""A key is split over the fewest tasks that come so near to the lowest peak: with more of them its tuples travel more."""
+"""A key is split so that a load so near to the lowest is reached with the fewest copies."""
 
 COLD = 0.25
 """A split key whose share of rows and arrivals has fallen below this part of a task's fair share is made whole again."""
@@ -153,17 +153,19 @@ class LoadTable:
         rest = (self.stored[:, [task]] - rows) * (self.phi[:, [task]] - phi)
         return int(self.keys[task][rest.sum(axis=0).argmin()])
 
-    def peaks(self, rows: Floats, phi: Floats) -> tuple[NDArray[np.int64], list[Shape], Floats]:
-        """Return the tasks, lightest first, and the best matrix and load of the first 1, 2, ... if these shared such a key.
+    def matrix_for(self, rows: Floats, phi: Floats, near: float) -> tuple[list[int], Shape, float]:
+        """Return tasks and matrix for a key that is not in the table, and the load that each of these tasks would have.
 
-        What else these tasks have is taken as evened out among them: the rounds that follow move whole keys to that end.
+        Of the matrices over the 1, 2, ... lightest tasks that come near to the lowest load, the one for which the fewest
+        copies of arriving tuples travel. What else these tasks have is taken as evened out among them: the rounds that
+        follow move whole keys to that end.
         """
         order = np.argsort(self.loads, kind="stable")
-        best = [
-            min((self.shared(order[:tasks], shape, rows, phi), shape) for shape in self._shapes(tasks))
-            for tasks in range(1, len(order) + 1)
-        ]
-        return order, [shape for _, shape in best], np.array([load for load, _ in best])
+        shapes = [shape for tasks in range(1, len(order) + 1) for shape in self._shapes(tasks)]
+        loads = np.array([self.shared(order[: shape.tasks], shape, rows, phi) for shape in shapes])
+        copies = np.array([float((phi * shape.kept_parts(self.sides)).sum()) for shape in shapes])
+        best = int(np.where(loads <= loads.min() * (1 + near), copies, np.inf).argmin())
+        return sorted(order[: shapes[best].tasks].tolist()), shapes[best], float(loads[best])
 
     def _shapes(self, tasks: int) -> list[Shape]:
         """Return the matrices to choose from; a product is the same in all of them, and one column or row most even."""
@@ -280,18 +282,16 @@ def _split(table: LoadTable, source: int, start: int, verdict: Verdict, gain: fl
         return False
     rows, phi, places = table.gathered(word)
     rest = table.without(word)
-    order, shapes, peaks = rest.peaks(rows, phi)
     near = ENOUGH if table.share is not None else 1e-9  # the paper's product does not know what asking costs
-    best = int(np.argmax(peaks <= peaks.min() * (1 + near))) + 1
-    tasks, shape = sorted(order[:best].tolist()), shapes[best - 1]
+    tasks, shape, peak = rest.matrix_for(rows, phi, near)
     before = max(float(table.loads[task]) for task, _ in places)
     if word in table.split and tasks == sorted(task for task, _ in places):  # another matrix of the same tasks
         before = min(before, rest.shared(np.array(tasks), table.split[word], rows, phi))
-    if best == 1 or peaks[best - 1] >= (1 - gain) * before:
+    if len(tasks) == 1 or peak >= (1 - gain) * before:
         return False
     verdict.moved.pop(word, None)
     verdict.split[word] = Split(word, shape.rows, tuple(start + task for task in tasks))
-    verdict.volume += float((rows / shape.kept_parts(table.sides)).sum()) * (best - 1)
+    verdict.volume += float((rows / shape.kept_parts(table.sides)).sum()) * (len(tasks) - 1)
     rest.add(word, tasks, shape, rows, phi)
     for name in ("split", "stored", "phi", "keys", "key_stored", "key_phi", "whole"):
         setattr(table, name, getattr(rest, name))
