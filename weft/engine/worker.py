@@ -140,7 +140,8 @@ class Worker:
             self.job.index
         ):  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
-        states = [store.load(self._manifest(store, task, before), old, self.job.payload) for task in range(old.tasks)]
+        manifests = [first, *(self._manifest(store, task, before) for task in range(1, old.tasks))]
+        states = store.load_all(manifests, old, self.job.payload)
         state, self.moved = migrate(self.job.spec, self.job.index, self.task, plan, states)
         return state, own
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -45,6 +46,11 @@ class MemoryStore(StateStore):
 
     def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         return self.states[manifest.task, manifest.batch][1]
+
+    def load_all(
+        self, manifests: Sequence[Manifest], plan: Plan, payload: dict[Side, pa.Schema]
+    ) -> tuple[TaskState, ...]:  # fmt: skip
+        return tuple(self.load(manifest, plan, payload) for manifest in manifests)
 
     def save(
         self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None

@@ -16,6 +16,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 import pyarrow as pa
@@ -66,6 +67,10 @@ class Manifest:
 
 _SWEEP = 10
 """At least so many batches lie between two searches for stray files."""
+
+_MAPPED: list[tuple[tuple[str, tuple[Manifest, ...], dict[Side, pa.Schema]], tuple[TaskState, ...]]] = []
+"""The states of the last migration of this process, at most one entry."""
+_MAPPING = Lock()
 
 _OURS = re.compile(r"\.?(\d+)(\.json|\.metrics\.json|-\d+\.arrow)(\.\d+-[0-9a-f]+)?")
 
@@ -191,12 +196,33 @@ class StateStore:
 
     def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         """Return the state behind a manifest, which came to be under `plan`."""
+        _MAPPED.clear()
+        return self._load(manifest, plan, payload)
+
+    def _load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         if manifest.fingerprint != self.fingerprint:
             where = f"{self.folder}/{manifest.task}/{manifest.batch}.json"
             raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
         clock = Clock(**manifest.clock)
         runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
         return TaskState(plan, runs, manifest.before, clock, manifest.index)
+
+    def load_all(
+        self, manifests: Sequence[Manifest], plan: Plan, payload: dict[Side, pa.Schema]
+    ) -> tuple[TaskState, ...]:  # fmt: skip
+        """Return the states behind the manifests of all tasks, for a migration.
+
+        A process runs several tasks of a batch, and each of them looks at all states: they are mapped once. What was
+        mapped last is kept until the process loads something else.
+        """
+        key = str(self.folder), tuple(manifests), payload
+        with _MAPPING:
+            found = next((states for one, states in _MAPPED if one == key), None)
+            if found is None:
+                _MAPPED.clear()
+                found = tuple(self._load(manifest, plan, payload) for manifest in manifests)
+                _MAPPED.append((key, found))
+        return found
 
     def save(
         self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None

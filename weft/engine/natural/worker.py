@@ -102,7 +102,8 @@ class NaturalWorker(Worker):
         self.migrated = (
             f"{len(getattr(old, 'pairs', ()))} pairs x {old.tasks} -> {len(getattr(plan, 'pairs', ()))} x {plan.tasks}"
         )
-        states = [store.load(self._manifest(store, task, before), old, self.job.payload) for task in range(old.tasks)]
+        manifests = [first, *(self._manifest(store, task, before) for task in range(1, old.tasks))]
+        states = store.load_all(manifests, old, self.job.payload)
         assert isinstance(plan, DocumentPlan)
         return migrate_documents(self.job.spec, self.task, plan, states), own
 
