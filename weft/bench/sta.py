@@ -32,7 +32,7 @@ __all__ = ["CONTESTANTS", "QUERIES", "run"]
 
 _STEP = 1000
 """Microseconds between two rows of a stream."""
-WARM = 3
+WARM = 4
 """Batches that do not count: workers start, kernels load, plans settle."""
 
 
