@@ -1,12 +1,13 @@
 """The join queries of the A-DSP paper as a spec and two streams of keys (001-46).
 
 Both streams of a query have the same volume: the paper's Square needs 16 = 4 x 4 tasks for each of them. The TPC-H queries
-take rows of LINEITEM, each stream from a table of its own seed, with the join attribute drawn by Zipf's law; B_NCI's sides
-pass its filters. Tables have scale 0.1 (1,000 suppliers, 150,000 orders) or as much as it takes to have the rows.
+take rows of LINEITEM with the join attribute drawn by Zipf's law, each stream by its own seed; B_NCI's sides pass its
+filters. Tables have scale 0.1 (1,000 suppliers, 150,000 orders) or as much as it takes to have the rows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache, partial
@@ -56,7 +57,8 @@ def _band(name: str, width: int | None) -> JoinSpec:
 def _lines(on: str, where: str, rows: int, z: float, seed: int) -> Ints:
     """Return a column of the first `rows` LINEITEM rows that pass a filter; both sides' tables have the same scale."""
     share = 1.0 if where == "all" else 0.1 / len(MODES)  # the rarer of B_NCI's filters
-    table = lineitem(max(0.1, 1.1 * rows / (6_000_000 * share)), seed, z=z, on=on)
+    scale = max(0.1, math.ceil(11 * rows / (6_000_000 * share)) / 10)  # in steps, so that tables are made once
+    table = lineitem(scale, seed, z=z, on=on)
     passed = {
         "all": np.ones(len(table), np.bool_),
         "truck": (table.shipmode == MODES.index("TRUCK")) & (table.quantity > 45),

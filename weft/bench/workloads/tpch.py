@@ -1,8 +1,6 @@
-"""Columns of TPC-H's ORDERS, LINEITEM and SUPPLIER that the join queries need, by the rules of the specification (4.2.3).
+"""TPC-H's ORDERS and LINEITEM by `tpchgen-cli` (`pip install 'weft[tpch]'`), for the join queries of the A-DSP paper.
 
-Made here rather than by `dbgen`, so that a benchmark needs no other program: key sparsity, counts, ranges, dates and
-price rules are the specification's, the random numbers are NumPy's, so rows are not those of `dbgen`. With a skew `z` the
-join attribute is drawn by Zipf's law instead, as the papers do (001-46).
+Rows are those of `dbgen`. With a skew `z` the join attribute is drawn by Zipf's law instead, as the papers do (001-46).
 
 - E_Q5: SUPPLIER (of one region or all) and LINEITEM on suppkey, the costly join of Q5.
 - B_NCI: LINEITEM with itself, `abs(orderkey - orderkey) <= 1`, TRUCK and large quantities against NONE: a small band.
@@ -11,12 +9,25 @@ join attribute is drawn by Zipf's law instead, as the papers do (001-46).
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from weft.bench.workloads.zipf import seeded_keys
+from weft.errors import WeftError
 
 __all__ = ["INSTRUCTIONS", "MODES", "Lineitem", "Orders", "lineitem", "orders", "suppliers"]
 
@@ -24,9 +35,6 @@ Ints = NDArray[np.int64]
 
 MODES = ("REG AIR", "AIR", "RAIL", "SHIP", "TRUCK", "MAIL", "FOB")
 INSTRUCTIONS = ("DELIVER IN PERSON", "COLLECT COD", "NONE", "TAKE BACK RETURN")
-
-START, END = np.datetime64("1992-01-01"), np.datetime64("1998-12-31")
-_DAYS = int((END - START).astype(int)) - 151 + 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +48,14 @@ class Orders:
 
 @dataclass(frozen=True, eq=False)
 class Lineitem:
-    """LINEITEM: prices in cents, modes and instructions as numbers of MODES and INSTRUCTIONS."""
+    """LINEITEM: dates are days since 1970, modes and instructions numbers of MODES and INSTRUCTIONS."""
 
     orderkey: Ints
     linenumber: Ints
     partkey: Ints
     suppkey: Ints
     quantity: Ints
-    extendedprice: Ints
-    discount: Ints
     shipdate: Ints
-    commitdate: Ints
     receiptdate: Ints
     shipmode: Ints
     shipinstruct: Ints
@@ -59,45 +64,74 @@ class Lineitem:
         return len(self.orderkey)
 
 
-def orders(scale: float, seed: int = 1) -> Orders:
-    """Make 1,500,000 x scale orders: of every 32 keys the first 8 are used, customers divisible by 3 never order."""
-    draw = np.random.default_rng(seed)
-    count = max(1, round(1_500_000 * scale))
-    number = np.arange(count)
-    customers = max(3, round(150_000 * scale))
-    customer = draw.integers(1, customers + 1, count)
-    customer = np.where(customer % 3 == 0, np.maximum(customer - 1, 1), customer)
-    day = int(START.astype(int)) + draw.integers(0, _DAYS, count)
-    return Orders(number // 8 * 32 + number % 8 + 1, customer, day)
+def orders(scale: float) -> Orders:
+    """Return the 1,500,000 x scale orders."""
+    table = _generated("orders", scale, ("o_orderkey", "o_custkey", "o_orderdate"))
+    return Orders(*(_numbers(column) for column in table.columns))
 
 
 def lineitem(scale: float, seed: int = 1, *, z: float | None = None, on: str = "orderkey") -> Lineitem:
-    """Make the 1 to 7 lines of each order; with `z` the column `on` (orderkey, suppkey or quantity) is skewed."""
-    order = orders(scale, seed)
-    draw = np.random.default_rng([seed, 2])
-    lines = draw.integers(1, 8, len(order.orderkey))
-    rows = int(lines.sum())
-    first = np.repeat(np.cumsum(lines) - lines, lines)
-    parts, many = max(1, round(200_000 * scale)), suppliers(scale)
-    part = draw.integers(1, parts + 1, rows)
-    which = draw.integers(0, 4, rows)
-    supplier = (part + which * (many // 4 + (part - 1) // many)) % many + 1
-    quantity = draw.integers(1, 51, rows)
-    retail = 90_000 + (part // 10) % 20_001 + 100 * (part % 1_000)
-    day = np.repeat(order.orderdate, lines)
-    ship = day + draw.integers(1, 122, rows)
-    columns: dict[str, Ints] = {
-        "orderkey": np.repeat(order.orderkey, lines), "linenumber": np.arange(rows) - first + 1, "partkey": part,
-        "suppkey": supplier, "quantity": quantity, "extendedprice": quantity * retail, "discount": draw.integers(0, 11, rows),
-        "shipdate": ship, "commitdate": day + draw.integers(30, 91, rows), "receiptdate": ship + draw.integers(1, 31, rows),
-        "shipmode": draw.integers(0, len(MODES), rows), "shipinstruct": draw.integers(0, len(INSTRUCTIONS), rows),
-    }  # fmt: skip
-    if z is not None:
-        values = {"orderkey": order.orderkey, "suppkey": np.arange(1, many + 1), "quantity": np.arange(1, 51)}[on]
-        columns[on] = values[seeded_keys(rows, len(values), z, seed + 100)]
-    return Lineitem(**columns)
+    """Return the lines of the orders; with `z` the column `on` (orderkey, suppkey or quantity) is drawn by its skew."""
+    table = _lineitem(scale)
+    if z is None:
+        return table
+    values = {
+        "orderkey": np.unique(table.orderkey),
+        "suppkey": np.arange(1, suppliers(scale) + 1),
+        "quantity": np.arange(1, 51),
+    }
+    drawn = values[on][seeded_keys(len(table), len(values[on]), z, seed + 100)]
+    return Lineitem(**{**table.__dict__, on: drawn})
 
 
 def suppliers(scale: float) -> int:
     """Return how many suppliers there are."""
-    return max(4, round(10_000 * scale))
+    return max(1, round(10_000 * scale))
+
+
+@lru_cache(maxsize=2)
+def _lineitem(scale: float) -> Lineitem:
+    plain = ("l_orderkey", "l_linenumber", "l_partkey", "l_suppkey", "l_quantity", "l_shipdate", "l_receiptdate")
+    table = _generated("lineitem", scale, (*plain, "l_shipmode", "l_shipinstruct"))
+    names = [_places(table[name], known) for name, known in (("l_shipmode", MODES), ("l_shipinstruct", INSTRUCTIONS))]
+    return Lineitem(*(_numbers(table[name]) for name in plain), *names)
+
+
+def _generated(table: str, scale: float, columns: Sequence[str]) -> pa.Table:
+    """Let the generator write one table, and read some of its columns."""
+    folder = Path(tempfile.mkdtemp(prefix="weft-tpch-"))
+    command = [_program(), "parquet", "--scale-factor", f"{scale:g}", "--tables", table, "--output-dir", str(folder)]
+    try:
+        subprocess.run(command, check=True, capture_output=True, text=True)
+        return pq.read_table(folder / f"{table}.parquet", columns=list(columns))
+    except subprocess.CalledProcessError as error:
+        raise WeftError.of(
+            f"tpchgen-cli could not make {table} at scale {scale:g}.",
+            error.stderr.strip() or f"It ended with code {error.returncode}.",
+            "try a smaller scale, or look for space in the temporary folder.",
+        ) from None
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _program() -> str:
+    """Find the generator: beside this Python, or on the path."""
+    beside = [Path(sysconfig.get_path("scripts")), Path(sys.executable).parent]
+    found = shutil.which("tpchgen-cli", path=os.pathsep.join(map(str, beside))) or shutil.which("tpchgen-cli")
+    if found is None:
+        raise WeftError.of(
+            "The TPC-H queries need the generator tpchgen-cli.",
+            "It is not installed beside this Python, nor on the path.",
+            "pip install 'weft[tpch]'.",
+        )
+    return found
+
+
+def _numbers(column: pa.ChunkedArray) -> Ints:
+    if pa.types.is_date(column.type):
+        column = column.cast(pa.int32())
+    return np.asarray(column.cast(pa.int64()).to_numpy())
+
+
+def _places(column: pa.ChunkedArray, known: Sequence[str]) -> Ints:
+    return _numbers(pc.index_in(column.cast(pa.string()), pa.array(known)))
