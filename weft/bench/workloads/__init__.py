@@ -7,6 +7,7 @@ from weft.bench.workloads.electric import readings
 from weft.bench.workloads.feeds import feed_dates, stock_prices
 from weft.bench.workloads.nobench import nobench, nobench_object
 from weft.bench.workloads.queries import QUERIES, Query, social
+from weft.bench.workloads.recorded import recorded_readings, recorded_trips
 from weft.bench.workloads.rides import ride_orders, ride_tracks
 from weft.bench.workloads.server_log import ideal_windows, log_windows, server_log
 from weft.bench.workloads.taxi import trips
@@ -16,7 +17,7 @@ from weft.bench.workloads.zipf import scattered_keys, seeded_keys, zipf_counts, 
 
 __all__ = [
     "QUERIES", "Lineitem", "Orders", "Query", "drifting_keys", "feed_dates", "fluctuating", "ideal_windows",
-    "lineitem", "log_windows", "nobench", "nobench_object", "orders", "ratios", "readings", "ride_orders",
-    "ride_tracks", "scattered_keys", "seeded_keys", "server_log", "social", "stock_prices", "suppliers", "trips",
-    "zipf_counts", "zipf_group", "zipf_keys", "zipf_shares",
+    "lineitem", "log_windows", "nobench", "nobench_object", "orders", "ratios", "readings", "recorded_readings",
+    "recorded_trips", "ride_orders", "ride_tracks", "scattered_keys", "seeded_keys", "server_log", "social",
+    "stock_prices", "suppliers", "trips", "zipf_counts", "zipf_group", "zipf_keys", "zipf_shares",
 ]  # fmt: skip

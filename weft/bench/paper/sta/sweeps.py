@@ -1,6 +1,7 @@
 """Figs. 11-22: insertion throughput and latency over input rate, number of tasks and window (000-43, 000-55..000-62).
 
-The taxi figures share their runs: insertion throughput (11-13) and latency (14-16) are two sides of one measurement.
+The taxi figures share their runs: insertion throughput (11-13) and latency (14-16) are two sides of one measurement. Trips
+and readings are recorded ones where WEFT_DATA names a folder of them, else they are generated.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import numpy as np
 
 from weft.bench.paper.figure import Figure
 from weft.bench.paper.sta.sized import Measured, Setting, measure
-from weft.bench.workloads import readings, trips
+from weft.bench.workloads import readings, recorded_readings, recorded_trips, trips
 
 __all__ = ["SWEEPS"]
 
@@ -51,8 +52,10 @@ def _run(data: str, system: str, setting: Setting, scale: float) -> Measured:
     rng = np.random.default_rng(11)
     rows = max(2, round(BATCHES * min(scale, 4.0))) * setting.batch
     if data == "taxi":
-        return measure(system, setting, trips(rng, rows, every=setting.every), None, _QUERIES[data])
-    left, right = (readings(rng, rows, every=setting.every) for _ in range(2))
+        stream = recorded_trips(rows, every=setting.every) or trips(rng, rows, every=setting.every)
+        return measure(system, setting, stream, None, _QUERIES[data])
+    both = recorded_readings(rows, every=setting.every)
+    left, right = both or (readings(rng, rows, every=setting.every) for _ in range(2))
     return measure(system, setting, left, right, _QUERIES[data])
 
 
