@@ -71,7 +71,9 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
         runs[side] = tuple(holder.snapshot())
     before = {side: expired_before(spec, side, state.clock) for side in SIDES}
     after = replace(state, runs=runs, before=before, clock=clock)
-    stats = TaskStats(arrived, after.rows, late, {side: _sample(spec, side, runs[side]) for side in SIDES})
+    sample = {side: _sample(spec, side, runs[side]) for side in SIDES}
+    alive = {side: _alive(spec, side, runs[side], before[side]) for side in SIDES}
+    stats = TaskStats(arrived, after.rows, late, sample, alive=alive)
 
     def pairs() -> Iterator[Pairs]:
         old = {side: _index(spec, index, side, state.runs[side], state.before[side]) for side in SIDES}
@@ -119,6 +121,19 @@ def _drop_late(
         return block, role, 0
     late = int(((role[~on_time] & HOME) != 0).sum())
     return block.filter(on_time), role[on_time], late
+
+
+def _alive(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> int:
+    """Count the rows that have not expired."""
+    column = spec.expiry(side)
+    if column is None:
+        return sum(len(run) for run in runs)
+    return sum(
+        int(np.count_nonzero(part.words[column] >= before))
+        for run in runs
+        if run.newest >= before
+        for part in run.parts
+    )
 
 
 def _held(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[Words, U32]:

@@ -124,7 +124,7 @@ class Readj(Scheme):
             return plan, ""  # told by another plan or another scheme
         if stats[0].notes["age"] % self.patience:
             return plan, ""
-        loads = np.array([sum(one.held.values()) for one in stats], np.float64)
+        loads = np.array([sum(one.keeps(side) for side in SIDES) for one in stats], np.float64)
         if loads.max() <= self.imbalance * max(loads.mean(), 1.0):
             return plan, ""
         keys = np.array([key for one in stats for key in one.notes["keys"]], np.int64)

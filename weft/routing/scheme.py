@@ -41,13 +41,22 @@ class TaskView:
 
 @dataclass(frozen=True)
 class TaskStats:
-    """What one task saw in one batch: rows that arrived, rows it holds, late rows, a sample of its range words, notes."""
+    """What one task saw in one batch: rows that arrived, rows it holds, late rows, a sample of its range words, notes.
+
+    `alive` are the rows held that have not expired, where that is known: others wait for the next merge of their run, and
+    how many wait says nothing about the load.
+    """
 
     arrived: dict[Side, int]
     held: dict[Side, int]
     late: dict[Side, int]
     sample: dict[Side, tuple[int, ...]]
     notes: Notes = field(default_factory=dict)
+    alive: dict[Side, int] = field(default_factory=dict)
+
+    def keeps(self, side: Side) -> int:
+        """Return how many rows of a side this task has to keep."""
+        return self.alive.get(side, self.held[side])
 
     def to_json(self) -> dict[str, Any]:
         """Return the statistics as JSON data."""
@@ -57,7 +66,7 @@ class TaskStats:
     def of_json(cls, data: dict[str, Any]) -> TaskStats:
         """Read them back."""
         sample = {side: tuple(data["sample"][side]) for side in SIDES}
-        return cls(data["arrived"], data["held"], data["late"], sample, data.get("notes", {}))
+        return cls(data["arrived"], data["held"], data["late"], sample, data.get("notes", {}), data.get("alive", {}))
 
 
 class Scheme:
@@ -85,12 +94,12 @@ class Scheme:
 def weighted_sample(
     stats: list[TaskStats],
 ) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.float64]]]:
-    """Return the sampled range words of all tasks and how many held rows each stands for."""
+    """Return the sampled range words of all tasks and how many kept rows each stands for."""
     values: list[int] = []
     weights: list[float] = []
     for task in stats:
         for side in SIDES:
             sample = task.sample[side]
             values.extend(sample)
-            weights.extend([task.held[side] / len(sample)] * len(sample) if sample else [])
+            weights.extend([task.keeps(side) / len(sample)] * len(sample) if sample else [])
     return np.array(values, np.int64), np.array(weights, np.float64)

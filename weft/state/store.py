@@ -161,7 +161,7 @@ class StateStore:
             if body["batch"] != batch:
                 raise StateError.torn(f"{folder}/{name}", f"it is the plan of batch {body['batch']}")
             return plan_from_json(body["plan"])
-        except (KeyError, TypeError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError):
             raise StateError.torn(f"{folder}/{name}", "it is not a plan") from None
 
     def reason(self, batch: int) -> str:

@@ -22,6 +22,10 @@ from weft.spec import JoinSpec, Term
 __all__ = ["Elastic"]
 
 
+WATCHED = 2
+"""Batches from which on areas may replace the plain matrix of the beginning."""
+
+
 @dataclass(frozen=True)
 class Elastic(Scheme):
     """Base of the schemes that lay out a matrix for what they see.
@@ -103,10 +107,10 @@ class Elastic(Scheme):
     def _due(self, plan: AreaPlan, seen: Seen) -> bool:
         """Tell whether a plan may change: every `patience` batches.
 
-        The first plan knew nothing, so the paper's elasticity has no patience with it. Areas for all tasks wait until the
-        keys were watched for so many batches: the plain matrix they start with is what keys that run away are left with.
+        The first plan knew nothing, so the paper's elasticity has no patience with it. Areas for all tasks wait until two
+        batches tell whether keys stand still: the plain matrix they start with is what keys that run away are left with.
         """
-        if not plan.epoch and (self.memory is not None or not plan.columns):
+        if not plan.epoch and (self.memory is not None or not plan.columns or seen.age == WATCHED):
             return True
         return seen.age % self.patience == 0
 

@@ -68,7 +68,7 @@ def plain(left: float, right: float, tasks: int) -> Layout:
 
 def lasting(found: Sequence[Flow], tasks: int, areas: Callable[[Flow], Layout]) -> bool:
     """Tell whether areas made for the oldest batch noted still serve the newest better than the plain matrix would."""
-    if len(found) < DEPTH:
+    if len(found) < 2:
         return True
     newest, oldest = found[0], found[-1]
     if min(side.total for side in (*newest, *oldest)) <= 0:

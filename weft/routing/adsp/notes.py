@@ -103,9 +103,9 @@ def gathered(plan: AreaPlan, stats: Sequence[TaskStats]) -> Seen | None:
     sides: dict[Side, list[Histogram]] = {"left": [], "right": []}
     for area in plan.areas:
         for cell, task in enumerate(area.tasks):
-            held[task] = sum(stats[task].held[side] for side in SIDES)
+            held[task] = sum(stats[task].keeps(side) for side in SIDES)
             for side in SIDES:
-                tuples = stats[task].held[side] / _copies(area, cell, side)
+                tuples = stats[task].keeps(side) / _copies(area, cell, side)
                 keys = stats[task].notes["keys"][side] if plan.columns else ((0,), (1.0,))
                 known = Histogram.of_json(keys)
                 sides[side].append(known.scaled(tuples))

@@ -179,9 +179,9 @@ def _gathered(plan: Plan, stats: list[TaskStats]) -> Seen | None:
         return None
     sides = []
     for side, copies in zip(SIDES, plan.copies(), strict=True):
-        noted = [Histogram.of_json(one.notes["keys"][side]).scaled(one.held[side] / copies) for one in stats]
+        noted = [Histogram.of_json(one.notes["keys"][side]).scaled(one.keeps(side) / copies) for one in stats]
         sides.append(Histogram.merged(noted))
-    held = {task: sum(one.held[side] for side in SIDES) for task, one in enumerate(stats)}
+    held = {task: sum(one.keeps(side) for side in SIDES) for task, one in enumerate(stats)}
     return Seen(sides[0], sides[1], held, min(one.notes["age"] for one in stats), flows(stats))
 
 
