@@ -233,7 +233,7 @@ def bench_sta(
             min=1, help="How many rows the window reaches; by default 15, for query 3 60.", show_default=False
         ),
     ] = None,
-    batches: Annotated[int, typer.Option(min=1, help="Measured batches.")] = 4,
+    batches: Annotated[int, typer.Option(min=1, help="Measured batches.")] = 8,
     as_json: AsJson = False,
 ) -> int:
     """Inequality joins on Spark with a count per window: `auto` beside BCHJ, SJ, CI, MCI, PIM and STA, rows per second."""
@@ -260,7 +260,7 @@ def bench_skew(
 @guarded
 def bench_drift(
     case: Annotated[str, typer.Option(help="drifting, still, or both.")] = "both",
-    batches: Annotated[int, typer.Option(min=5, help="Batches; the first three do not count.")] = 10,
+    batches: Annotated[int, typer.Option(min=7, help="Batches; the first five do not count.")] = 12,
     tasks: Annotated[int, typer.Option(min=2, help="Join tasks.")] = 8,
     as_json: AsJson = False,
 ) -> int:

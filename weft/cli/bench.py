@@ -92,7 +92,11 @@ def run_drift(case: str, batches: int, tasks: int, *, as_json: bool) -> int:
     title = f"band join on Spark, {tasks} tasks on two cores, rows per second; in brackets beside ranges cut once"
     table = _table(title, "keys", "rows a batch", "pairs a row", "range, static", "adsp", "auto")
     for one in results:
-        rates = [f"{one[f'{s}_rows_per_s']:,} ({one[f'{s}_over_range']:.2f} x)" for s in ("adsp", "auto")]
+        rates = [
+            f"{one[f'{s}_rows_per_s']:,} ({one[f'{s}_over_range']:.2f} x), {one[f'{s}_changes']} new plans, "
+            f"control up to {one[f'{s}_control']:.1%}"
+            for s in ("adsp", "auto")
+        ]
         table.add_row(
             one["case"], f"{one['rows']:,}", f"{one['pairs_per_row']:g}", f"{one['range_rows_per_s']:,}", *rates
         )

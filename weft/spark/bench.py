@@ -24,7 +24,7 @@ from weft.spark.run import cause
 from weft.spec import Window, within
 from weft.state import StateStore
 
-__all__ = ["BatchTime", "JoinTime", "Workload", "time_join", "time_query"]
+__all__ = ["BatchTime", "JoinTime", "Workload", "time_join", "time_near", "time_query"]
 
 SCHEMA = "id long, key long, ts timestamp, value double"
 MATCHES = 2
@@ -70,20 +70,13 @@ class JoinTime:
         return float(sum(task["seconds"][part] for task in self.tasks))
 
 
-def time_query(
-    spark: SparkSession,
-    kind: str,
-    load: Workload,
-    scratch: Path,
-    scheme: str | Scheme = "auto",
-    tasks: int | None = None,
-) -> list[BatchTime]:
+def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) -> list[BatchTime]:
     """Run one of the queries over all its files, a batch at a time."""
     left, right = (_read(spark, folder, load.files) for folder in (load.left, load.right))
     state = str(scratch / "state")
     if kind == "weft":
         near = f"abs(l.key - r.key) <= {load.width}"
-        frame = join(left, right, on=near, window=_window(load), scheme=scheme, tasks=tasks, state=state)
+        frame = join(left, right, on=near, window=_window(load), state=state)
     elif kind == "null":
         frame = _null(left, right)
     else:
@@ -111,6 +104,16 @@ def time_join(
         for data in progresses
         if (found := _metrics(state, query, int(data["batchId"])))
     ]
+
+
+def time_near(
+    spark: SparkSession, load: Workload, scratch: Path, *, scheme: str | Scheme, tasks: int
+) -> list[JoinTime]:  # fmt: skip
+    """Run the band join of a workload, and say what its tasks did."""
+    near = f"abs(l.key - r.key) <= {load.width}"
+    return time_join(
+        spark, load.left, load.right, load.files, scratch, on=near, window=_window(load), scheme=scheme, tasks=tasks
+    )
 
 
 def _run(frame: DataFrame, scratch: Path) -> tuple[str, list[dict[str, Any]]]:
