@@ -69,7 +69,7 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     later = _later(spec, choice, tasks)
     parts: list[tuple[str, str]] = [
         ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
-        ("window", str(spec.window)),
+        ("window", spec.window.told("a", "b") if spec.self_join else spec.window.told()),
         ("scheme", f"{choice.scheme.name} over {tasks} task{'s' if tasks != 1 else ''}: {choice.why_scheme}"),
         ("plan", _shape(first) + (f", then {_shape(later)}" if later else "") + _at_need(choice)),
         ("kept", _times(*(later or first).copies())),

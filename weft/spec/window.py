@@ -40,8 +40,12 @@ class Within:
     unit: Literal["time", "number"] = "time"
 
     def __str__(self) -> str:
+        return self.told()
+
+    def told(self, left: str = "l", right: str = "r") -> str:
+        """Say what the window is, with the names of the sides."""
         show = show_duration if self.unit == "time" else str
-        span = f"r.{self.right} from {show(self.before)} before to {show(self.after)} after l.{self.left}"
+        span = f"{right}.{self.right} from {show(self.before)} before to {show(self.after)} after {left}.{self.left}"
         return span + ("" if self.delay is None else f", delay {show(self.delay)}")
 
 
@@ -59,7 +63,11 @@ class Last:
     right: str | None = None
 
     def __str__(self) -> str:
-        order = f" ordered by l.{self.left}, r.{self.right}" if self.left else ", in order of arrival"
+        return self.told()
+
+    def told(self, left: str = "l", right: str = "r") -> str:
+        """Say what the window is, with the names of the sides."""
+        order = f" ordered by {left}.{self.left}, {right}.{self.right}" if self.left else ", in order of arrival"
         return f"the last {self.n:,} rows of the other side{order}"
 
 
@@ -74,8 +82,12 @@ class Tumbling:
     unit: Literal["time", "number"] = "time"
 
     def __str__(self) -> str:
+        return self.told()
+
+    def told(self, left: str = "l", right: str = "r") -> str:
+        """Say what the window is, with the names of the sides."""
         show = show_duration if self.unit == "time" else str
-        text = f"tumbling windows of {show(self.size)} over l.{self.left}, r.{self.right}"
+        text = f"tumbling windows of {show(self.size)} over {left}.{self.left}, {right}.{self.right}"
         return text + ("" if self.delay is None else f", delay {show(self.delay)}")
 
 
@@ -88,7 +100,11 @@ class TumblingRows:
     right: str | None = None
 
     def __str__(self) -> str:
-        order = f" ordered by l.{self.left}, r.{self.right}" if self.left else ", in order of arrival"
+        return self.told()
+
+    def told(self, left: str = "l", right: str = "r") -> str:
+        """Say what the window is, with the names of the sides."""
+        order = f" ordered by {left}.{self.left}, {right}.{self.right}" if self.left else ", in order of arrival"
         return f"tumbling windows of {self.n:,} rows of each side{order}"
 
 
@@ -97,6 +113,11 @@ class Unbounded:
     """Full history: every pair is near enough."""
 
     def __str__(self) -> str:
+        return self.told()
+
+    def told(self, left: str = "l", right: str = "r") -> str:
+        """Say what the window is; no side is named."""
+        del left, right
         return "the full history"
 
 
