@@ -18,6 +18,10 @@ from weft.routing.adsp.varietal import Varietal, varietal
 __all__ = ["Layout", "fitting", "generate", "place"]
 
 
+_NEAR = 0.03
+"""A layout whose fullest task has so little more than any scheme must give it is not worth a search for a better one."""
+
+
 @dataclass(frozen=True)
 class Layout:
     """A scheme before tasks have numbers: key intervals, volumes and shape of each area."""
@@ -78,9 +82,10 @@ def fitting(
     cells = float(stairs.rows @ (ends[stairs.end] - ends[stairs.begin]))
     # Below the first no scheme holds all tuples or covers all result cells; the second is a single task's.
     low, high = max(total / tasks, 2 * math.sqrt(cells / tasks)), max(total, 1.0)
+    enough = low * (1 + _NEAR)
     best = _layout(stairs, chain(stairs, high)[1], high, exhaustive)
     for _ in range(steps):
-        if high - low < 0.005 * low:
+        if high - low < 0.005 * low or best.fullest <= enough:
             break
         middle = (low + high) / 2
         made = _layout(stairs, chain(stairs, middle)[1], middle, exhaustive)
@@ -90,6 +95,8 @@ def fitting(
             low = middle
     memory = 0.98 * high
     for _ in range(3):
+        if best.fullest <= enough:
+            break
         made = generate(stairs, memory, mode=mode, tries=tries, exhaustive=exhaustive)
         if made.tasks > tasks or made.fullest >= best.fullest:
             break
