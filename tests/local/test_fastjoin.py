@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +16,11 @@ from weft.bench.workloads import drifting_keys, zipf_keys
 from weft.control import choose
 from weft.local import Join
 from weft.routing import FastJoin, FastJoinPlan, Hash, Scheme
+from weft.routing.keywatch import kept_counts
 from weft.routing.loads import load_imbalance
 from weft.spec import Window
 from weft.state import MemoryStore
+from weft.types import SIDES
 
 pytestmark = pytest.mark.simulation
 
@@ -164,3 +167,34 @@ def test_even_keys_cost_what_a_plain_hash_costs():
     done = measure(left, right, FastJoin(biclique=False, split_hot=True, load="work"), 8)
     assert done.migrations == 0
     assert all(batch.asked.sum() == 8000 for batch in done.batches)
+
+
+@pytest.mark.parametrize("schemes", [("auto", "sta"), ("fastjoin", "chain"), ("sta", "adsp"), ("adsp", "fastjoin")])
+def test_a_join_goes_on_under_another_scheme(schemes: tuple[str, str], tmp_path: Path):
+    table = pa.table({"key": np.arange(40) % 7})
+    found = []
+    for scheme in (*schemes, schemes[0]):
+        join = Join(table.schema, table.schema, on="l.key = r.key", scheme=scheme, tasks=3, state=str(tmp_path))
+        found += [sum(part.num_rows for part in join.feed(table, table)) for _ in range(4)]
+    one = sum(int(n) ** 2 for n in np.bincount(np.arange(40) % 7))
+    assert found == [one * (2 * n + 1) for n in range(len(found))]
+
+
+def test_another_layout_counts_anew(tmp_path: Path):
+    left, right = stationary(0.5, 8, seed=1)
+    for biclique in (True, False):
+        join = Join(
+            left[0].schema,
+            right[0].schema,
+            on="l.key = r.key",
+            scheme=FastJoin(biclique=biclique),
+            tasks=4,
+            state=str(tmp_path),
+        )
+        for _ in range(4):
+            list(join.feed(left[join.run.batch], right[join.run.batch]))
+    store = join.store
+    manifests = [store.manifest(task, 7) for task in range(4)]
+    for side in SIDES:
+        noted = [kept_counts(one.stats["notes"], side).total for one in manifests if one is not None]
+        assert noted == [one.stats["held"][side] for one in manifests if one is not None]

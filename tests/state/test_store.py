@@ -9,7 +9,7 @@ import pytest
 import weft
 from tests.state.batches import ON, WINDOW, expected, feed, joined, rows, store
 from weft.errors import SpecError
-from weft.observe import inspect_query
+from weft.observe import inspect_query, read_batch
 from weft.routing import HashPlan, MatrixPlan, RangePlan
 from weft.state import Manifest, MemoryStore, StateStore, open_folder
 from weft.state.documents import read_document
@@ -241,3 +241,23 @@ def test_another_index_lays_the_state_out_anew(before: str, after: str, tmp_path
     assert sorted(found) == whole
     metrics = store(tmp_path, on=on).read_metrics(0, 4)
     assert metrics is not None and metrics["migrated"].endswith(f"index {before} -> {after}")
+
+
+@pytest.mark.parametrize("tasks", [(6, 3), (3, 6), (5, 2)])
+def test_a_batch_that_two_attempts_began_is_not_finished(tasks: tuple[int, int], tmp_path: Path) -> None:
+    """The first attempt dies in its last task; the second, with another number of tasks, in its first."""
+    first, second = tasks
+    feed(joined(store(tmp_path), scheme="matrix", tasks=first), 1)
+    for number, last in ((first, first - 2), (second, 0)):
+        attempt = joined(store(tmp_path), 1, scheme="matrix", tasks=number).feed(rows("left", 1), rows("right", 1))
+        next(attempt)
+        while number == first and not (store(tmp_path).folder / str(last)).exists("1.json"):
+            next(attempt)
+        attempt.close()  # type: ignore[attr-defined]
+    assert store(tmp_path).next_batch() == 1
+    join = joined(store(tmp_path), 1, scheme="matrix", tasks=second)
+    assert feed(join, 2) == expected(3, first=1)
+    report = read_batch(store(tmp_path).folder, 1)
+    assert report is not None and report.tasks == second and report.arrived == {"left": 40, "right": 40}
+    assert report.migration is not None and report.migration.reason == f"restarted with {second} tasks"
+    assert len(inspect_query(str(store(tmp_path).folder)).tasks) == second

@@ -80,7 +80,7 @@ class Worker:
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
         self.job, self.store, self.task, self.batch, self.plan, self.now = job, store, task, batch, plan, now
-        self.migrated, self.moved, self.pinned = "", Moved(), ""
+        self.migrated, self.moved, self.pinned, self.rescaled = "", Moved(), "", ""
 
     def run(self, shipments: Iterable[Shipment]) -> Iterator[Pairs]:
         """Yield the pairs of the batch; the state after it is saved before the first one."""
@@ -95,8 +95,10 @@ class Worker:
         watched = steered = 0.0
         if self.store is not None:
             before = {} if previous is None else TaskStats.of_json(previous.stats).notes
-            watching = self.now()
-            stats = replace(stats, notes=self.job.scheme.watch(self.job.spec, done.view, before))
+            name = self.job.scheme.name
+            watching = self.now()  # what another scheme noted before a restart says nothing to this one
+            notes = self.job.scheme.watch(self.job.spec, done.view, before if before.get("scheme") == name else {})
+            stats = replace(stats, notes={**notes, "scheme": name} if notes else notes)
             watched = self.now() - watching
             self.store.save(self.task, self.batch, done.state, stats.to_json(), previous)
             steering = self.now()
@@ -113,7 +115,7 @@ class Worker:
                 "load": loaded - started, "state": saved - started, "pairs": self.now() - saved,
                 "watch": watched, "control": steered,
             }  # fmt: skip
-            reason = self.store.reason(self.batch) if self.migrated else ""
+            reason = self.rescaled or (self.store.reason(self.batch) if self.migrated else "")
             moved = {"migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost}
             moved["moving"] = self.pinned  # why the next batch migrates, "" if it does not; task 0 knows
             routed = {  # the paper's join requests and bandwidth (001-44)
@@ -131,25 +133,27 @@ class Worker:
         first = self._manifest(store, 0, before)  # task 0 always exists, and every replay rewrites it
         store.check(first.fingerprint, self.job.spec.identity())
         old = plan_from_json(first.plan)
-        own = first if self.task == 0 else (store.manifest(self.task, before) if self.task < old.tasks else None)
         if old == plan and kind_of(first.index) == kind_of(self.job.index):
-            own = own or self._manifest(store, self.task, before)
+            own = first if self.task == 0 else self._manifest(store, self.task, before, first.digest)
             return store.load(own, old, self.job.payload), own
         self.migrated = f"{old.scheme} x {old.tasks} -> {plan.scheme} x {plan.tasks}"
+        if old.tasks != plan.tasks:  # what was pinned was meant for another number of tasks
+            self.rescaled = f"restarted with {plan.tasks} task{'s' if plan.tasks > 1 else ''}"
         if kind_of(first.index) != kind_of(
             self.job.index
         ):  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
-        manifests = [first, *(self._manifest(store, task, before) for task in range(1, old.tasks))]
+        manifests = [first, *(self._manifest(store, task, before, first.digest) for task in range(1, old.tasks))]
         states = store.load_all(manifests, old, self.job.payload)
         state, self.moved = migrate(self.job.spec, self.job.index, self.task, plan, states)
-        return state, own
+        return state, manifests[self.task] if self.task < old.tasks else None
 
-    def _manifest(self, store: StateStore, task: int, batch: int) -> Manifest:
+    def _manifest(self, store: StateStore, task: int, batch: int, digest: str | None = None) -> Manifest:
+        """Return what a task knew after a batch; with `digest`, under that very plan."""
         found = store.manifest(task, batch)
-        if found is None:
+        if found is None or digest not in (None, found.digest):
             raise StateError.of(
-                f"{store.folder}/{task}/{batch}.json is missing.",
+                f"{store.folder}/{task}/{batch}.json is {'missing' if found is None else 'of an attempt that was given up'}.",
                 f"It is what task {task} knew after batch {batch}; without it batch {self.batch} cannot be joined.",
                 "restore the state folder or start from a new checkpoint; inside foreachBatch, consume the whole "
                 "DataFrame of every batch (a task whose rows nobody reads never runs).",

@@ -116,9 +116,10 @@ def read_documents(query: Folder, batch: int) -> dict[str, Any] | None:
 
 def _reports(query: Folder, batch: int) -> list[dict[str, Any]]:
     found = []
+    tasks = _tasks(query, batch)
     for name in query.names():
-        if not name.isdigit():
-            continue
+        if not name.isdigit() or (tasks is not None and int(name) >= tasks):
+            continue  # a task of an earlier attempt with more of them
         folder = query / name
         try:
             if folder.exists(f"{batch}.metrics.json"):
@@ -126,6 +127,14 @@ def _reports(query: Folder, batch: int) -> list[dict[str, Any]]:
         except (WeftError, OSError):  # collected meanwhile, or torn: metrics decide nothing
             continue
     return found
+
+
+def _tasks(query: Folder, batch: int) -> int | None:
+    """Return how many tasks the plan of a batch has; None where that cannot be read."""
+    try:
+        return int(read_document(query / "0", f"{batch}.json")["plan"]["tasks"])
+    except (WeftError, OSError, KeyError, TypeError, ValueError):
+        return None
 
 
 def disk_use(folder: Folder) -> tuple[int, int]:

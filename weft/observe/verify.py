@@ -61,7 +61,12 @@ class Verifier:
         manifests = [self._manifest(task, batch) for task in range(tasks)]
         good = all(manifest is not None for manifest in manifests)
         for manifest in manifests:
-            if manifest is not None:
+            if manifest is not None and manifest.digest != first.digest:
+                where = f"{self.query}/{manifest.task}/{batch}.json"
+                if not self._running(batch, f"task {manifest.task} has not finished it under the plan of task 0"):
+                    self._bad(where, "it is of an attempt under another plan", batch)
+                good = False
+            elif manifest is not None:
                 whole = [self._segment(manifest, entry) for side in SIDES for entry in manifest.segments[side]]
                 good = all(whole) and good
         return self._plan(batch + 1, batch) and good
@@ -70,7 +75,12 @@ class Verifier:
         """Return the manifests of a batch that can be read."""
         tasks = sorted(int(name) for name in self.query.names() if name.isdigit())
         found = [self._manifest(task, batch, must=False) for task in tasks if batch in self.versions(task)]
-        return [manifest for manifest in found if manifest is not None]
+        first = next((manifest for manifest in found if manifest is not None and manifest.plan), None)
+        return [
+            manifest
+            for manifest in found
+            if manifest is not None and (first is None or manifest.digest == first.digest)  # else of another attempt
+        ]
 
     def document(self, folder: Folder, name: str, batch: int | None = None) -> dict[str, Any]:
         """Return a document's body, {} if it cannot be read."""

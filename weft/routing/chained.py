@@ -21,6 +21,7 @@ from weft.routing.plan import Plan
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.spec import JoinSpec
 from weft.spec.duration import Duration, microseconds
+from weft.spec.options import check_choice, check_count
 from weft.types import SIDES, WORD_MIN
 
 __all__ = ["Chained", "Pim"]
@@ -47,6 +48,11 @@ class Chained(Scheme):
     insert: Literal["one", "all"] = "all"
     ask: Literal["one", "all"] = "one"
     checkpoint: Duration = "1 second"
+
+    def __post_init__(self) -> None:
+        check_choice("insert", self.insert, ("one", "all"))
+        check_choice("ask", self.ask, ("one", "all"))
+        microseconds("checkpoint", self.checkpoint, least=1)
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         if self.insert == self.ask == "all":
@@ -97,6 +103,11 @@ class Pim(Scheme):
     merge: int = 10_000
     mode: Literal["exact", "paper"] = "exact"
     checkpoint: Duration = "1 second"
+
+    def __post_init__(self) -> None:
+        check_count("merge", self.merge, "rows in the mutable part from which on it is merged", "use merge=10_000.")
+        check_choice("mode", self.mode, ("exact", "paper"))
+        microseconds("checkpoint", self.checkpoint, least=1)
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         left, right = key_columns(spec, "pim")

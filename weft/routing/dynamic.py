@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-from weft.errors import SpecError
 from weft.routing.adsp.area import EVERY
+from weft.routing.adsp.elastic import check_memory
 from weft.routing.adsp.generate import Layout, place
 from weft.routing.adsp.notes import gathered
 from weft.routing.adsp.plan import AreaPlan
@@ -42,12 +42,7 @@ class Dynamic(Scheme):
     memory: float | None = None
 
     def __post_init__(self) -> None:
-        if self.memory is not None and not self.memory > 0:
-            raise SpecError.of(
-                f"memory={self.memory!r}.",
-                "It is the number of tuples a task may hold.",
-                "leave it out, or give more than 0.",
-            )
+        check_memory(self.memory)
 
     def initial(self, spec: JoinSpec, tasks: int) -> AreaPlan:
         return AreaPlan.whole(tasks, (), advised(_power(tasks), 1, 1) if self.memory is None else (1, 1))

@@ -19,7 +19,6 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import SpecError
 from weft.routing.fastjoin_plan import FastJoinPlan, Memory, Splits, Table
 from weft.routing.greedyfit import greedy_fit
 from weft.routing.groups import key_columns
@@ -30,7 +29,7 @@ from weft.routing.plan import Plan
 from weft.routing.safit import sa_fit
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.spec import JoinSpec, Op
-from weft.spec.options import check_count, check_number, check_switch
+from weft.spec.options import check_choice, check_count, check_number, check_switch
 
 __all__ = ["FastJoin"]
 
@@ -80,8 +79,7 @@ class FastJoin(Scheme):
         for option, value, known in (
             ("select", self.select, get_args(Select)), ("phi", self.phi, get_args(Phi)), ("load", self.load, get_args(Load)),
         ):  # fmt: skip
-            if value not in known:
-                raise SpecError.of(f"{option}={value!r}.", f"Known: {', '.join(known)}.", f"use {option}={known[0]!r}.")
+            check_choice(option, value, known)
         for name, number, what, least, hint in (
             ("threshold", self.threshold, "the load of the heaviest task over that of the lightest from which keys move", 1,
              "the paper uses 2.2."),
@@ -110,7 +108,10 @@ class FastJoin(Scheme):
         first = self.initial(spec, plan.tasks)
         assert isinstance(first, FastJoinPlan)
         if not isinstance(plan, FastJoinPlan) or _shape(plan) != _shape(first):
-            return first, f"scheme is now {self.name}" + ("" if self.biclique else ", all tasks keep both sides")
+            layout = "two groups of tasks, each keeps one side" if self.biclique else "all tasks keep both sides"
+            # A new version: what was noted under the plan before must not be taken for notes under this one.
+            first = replace(first, version=getattr(plan, "version", 0) + 1)
+            return first, f"scheme is now {self.name}, {layout}"
         plan = replace(plan, age=plan.age + 1, memory=plan.memory or ((0,) * 5,) * plan.groups)
         if plan.tasks == 1 or not _fresh(plan, stats):
             return plan, ""

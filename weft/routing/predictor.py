@@ -26,6 +26,7 @@ from weft.routing.sta import StaPlan
 from weft.sketch import ASketch, heaviest
 from weft.spec import JoinSpec
 from weft.spec.duration import Duration, microseconds
+from weft.spec.options import check_choice, check_count, check_number
 from weft.types import SIDES, WORD_MIN, Rows, Words
 
 __all__ = ["Sta"]
@@ -76,13 +77,32 @@ class Sta(Scheme):
     worth: float = 0.02
     halve: int = 0
 
+    def __post_init__(self) -> None:
+        if self.hot != "auto":
+            check_count("hot", self.hot, "tasks for hot keys", "use hot=2, or hot='auto'.")
+        for name, word, known in (
+            ("mode", self.mode, ("exact", "paper")), ("cold", self.cold, ("ask", "publish")),
+            ("choices", self.choices, ("round robin", "two choices")),
+        ):  # fmt: skip
+            check_choice(name, word, known)
+        microseconds("checkpoint", self.checkpoint, least=1)
+        for name, count, what, least in (
+            ("top", self.top, "hot keys", 1), ("depth", self.depth, "rows of a sketch", 1),
+            ("width", self.width, "counters in a row of a sketch", 1),
+            ("halve", self.halve, "tuples behind which counts are halved", 0),
+        ):  # fmt: skip
+            check_count(name, count, what, "leave it out for the default.", least=least)
+        what = "how many times as frequent as a hot key one must be that takes its place"
+        check_number("margin", self.margin, what, "use 1.5.", least=1)
+        check_number("worth", self.worth, "a share of all tuples counted", "use 0.02.", most=1)
+
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         least = 1 if self.hot == "auto" else self.hot
-        if least < 1 or tasks <= least:
+        if tasks <= least:
             raise SpecError.of(
-                f"scheme='sta' with {self.hot} hot tasks needs at least {max(least, 1) + 1} tasks.",
-                f"There are {tasks}.",
-                "give more tasks=, or Sta(hot=1).",
+                f"scheme='sta' with {least} hot task{'s' if least > 1 else ''} needs at least {least + 1} tasks.",
+                f"There {'is one' if tasks == 1 else f'are {tasks}'}.",
+                f"give tasks={least + 1} or more" + (", or Sta(hot=1)." if 1 < tasks <= least else "."),
             )
         return self._plan(spec, tasks)
 

@@ -14,12 +14,12 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import SpecError
 from weft.kernels import mix_words
 from weft.routing.adsp.order import ordering
 from weft.routing.plan import Plan, draw_of, owned
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.spec import JoinSpec, Op
+from weft.spec.options import check_count, check_number
 from weft.types import SIDES, U32, Bools, Side, Words
 
 __all__ = ["Readj", "ReadjPlan", "rebalanced"]
@@ -87,12 +87,11 @@ class Readj(Scheme):
     patience: int = 4
 
     def __post_init__(self) -> None:
-        if not self.sigma > 0 or self.imbalance < 1 or self.patience < 1:
-            raise SpecError.of(
-                f"sigma={self.sigma}, imbalance={self.imbalance}, patience={self.patience}.",
-                "sigma is a share of a task's load, imbalance the fullest task over the mean, patience counts batches.",
-                "give sigma= more than 0, imbalance= and patience= at least 1.",
-            )
+        check_number(
+            "sigma", self.sigma, "the share of a task's load from which a key is heavy", "use 0.05.", above=True
+        )
+        check_number("imbalance", self.imbalance, "the fullest task over the mean", "use 1.1.", least=1)
+        check_count("patience", self.patience, "batches that a plan stays in force at least", "use patience=4.")
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         term = ordering(spec)

@@ -27,6 +27,7 @@ from weft.routing.slices import Slices
 from weft.routing.split import SplitPlan
 from weft.routing.square import Square
 from weft.spec import JoinSpec
+from weft.spec.options import check_count, check_number
 from weft.types import SIDES
 
 __all__ = ["SCHEMES", "Broadcast", "Hash", "Matrix", "Range", "Split", "scheme_named"]
@@ -77,12 +78,18 @@ class Matrix(Scheme):
     rows: int | None = None
     columns: int | None = None
 
+    def __post_init__(self) -> None:
+        for name, count in (("rows", self.rows), ("columns", self.columns)):
+            if count is not None:
+                check_count(name, count, f"{name} of the matrix", "leave the shape to Weft, or give whole numbers.")
+
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         if self.rows is None and self.columns is None:
             return MatrixPlan(tasks, *best_shape(tasks))
         rows = self.rows or tasks // (self.columns or 1)
         columns = self.columns or tasks // (self.rows or 1)
         if rows < 1 or columns < 1 or rows * columns > tasks:
+            rows, columns = max(rows, 1), max(columns, 1)
             raise SpecError.of(
                 f"A matrix of {rows} rows and {columns} columns needs {rows * columns} tasks.",
                 f"There are {tasks}.",
@@ -103,6 +110,10 @@ class Range(Scheme):
 
     imbalance: float = 2.0
     enough: int = field(default=64)
+
+    def __post_init__(self) -> None:
+        check_number("imbalance", self.imbalance, "the fullest task over the mean", "use 2.", least=1)
+        check_number("enough", self.enough, "the sampled rows from which boundaries are cut", "use 64.")
 
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         within = spec.access.within

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from numbers import Integral, Real
 
 from weft.errors import SpecError
 
-__all__ = ["check_count", "check_number", "check_switch"]
+__all__ = ["check_choice", "check_count", "check_number", "check_switch"]
+
+
+def check_choice(name: str, value: object, known: Sequence[str]) -> None:
+    """Refuse what is not among the words there are.
+
+    >>> check_choice("mode", "Exact", ("exact", "paper"))
+    Traceback (most recent call last):
+        ...
+    weft.errors.SpecError: mode='Exact'.
+    Known: exact, paper.
+    Hint: use mode='exact'.
+    """
+    if not isinstance(value, str) or value not in known:
+        near = [word for word in known if str(value).lower().replace("-", " ") == word]
+        raise SpecError.of(f"{name}={value!r}.", f"Known: {', '.join(known)}.", f"use {name}={(near or known)[0]!r}.")
 
 
 def check_count(name: str, value: object, what: str, hint: str, *, least: int = 1, most: int | None = None) -> None:

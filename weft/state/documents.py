@@ -12,7 +12,7 @@ from weft.errors import StateError
 from weft.kernels import checksum
 from weft.state.paths import Folder
 
-__all__ = ["FORMAT", "read_document", "write_document"]
+__all__ = ["FORMAT", "digest_of", "read_document", "write_document"]
 
 FORMAT = 1
 """The version of everything on disk. Another number is refused."""
@@ -23,8 +23,17 @@ def write_document(folder: Folder, name: str, body: dict[str, Any]) -> None:
     folder.write(name, _sealed(body))
 
 
+def digest_of(body: dict[str, Any]) -> str:
+    """Return a checksum of JSON data."""
+    return checksum(_text(body))
+
+
+def _text(body: dict[str, Any]) -> bytes:
+    return json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+
+
 def _sealed(body: dict[str, Any]) -> bytes:
-    text = json.dumps(body, sort_keys=True, separators=(",", ":")).encode()
+    text = _text(body)
     return _head(checksum(text)) + text + b"}"
 
 

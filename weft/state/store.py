@@ -25,7 +25,7 @@ from weft.errors import LateStateError, StateError
 from weft.index import Run
 from weft.routing import Plan, plan_from_json
 from weft.state.columns import Derived
-from weft.state.documents import read_document, write_document
+from weft.state.documents import digest_of, read_document, write_document
 from weft.state.paths import Folder, open_folder
 from weft.state.segments import Segment, read_segment, write_segment
 from weft.state.task import Clock, TaskState
@@ -39,6 +39,8 @@ class Manifest:
     """One version of one task: which segments, and everything needed to go on from them.
 
     The plan stands in the manifest of task 0 alone, which always exists: it can be long, and all tasks have the same.
+    `digest` tells it from others: a batch whose tasks were begun under different plans (a crash, then a restart with
+    another number of tasks, and a crash again) is not finished.
     """
 
     task: int
@@ -51,6 +53,7 @@ class Manifest:
     stats: dict[str, Any]
     index: str = ""
     garbage: tuple[tuple[int, str], ...] = ()
+    digest: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the manifest as JSON data."""
@@ -148,7 +151,8 @@ class StateStore:
             return 0
         first = self.manifest(0, max(done))
         tasks = 0 if first is None else int(first.plan["tasks"])
-        whole = tasks and all((self.folder / str(task)).exists(f"{max(done)}.json") for task in range(tasks))
+        others = [self.manifest(task, max(done)) for task in range(tasks)]
+        whole = first is not None and tasks and all(one is not None and one.digest == first.digest for one in others)
         return max(done) + 1 if whole else max(done)
 
     # Plans
@@ -243,9 +247,10 @@ class StateStore:
         kept = {entry.name for side in SIDES for entry in segments[side]}
         garbage = (previous.garbage if previous is not None else ()) + tuple((batch, n) for n in old if n not in kept)
         horizon = batch - self.retain
+        plan = state.plan.to_json()
         manifest = Manifest(
-            task, batch, self.fingerprint, {} if task else state.plan.to_json(), segments, state.before,
-            state.clock.to_json(), stats, state.index, tuple((since, name) for since, name in garbage if since > horizon),
+            task, batch, self.fingerprint, {} if task else plan, segments, state.before, state.clock.to_json(), stats,
+            state.index, tuple((since, name) for since, name in garbage if since > horizon), digest_of(plan),
         )  # fmt: skip
         write_document(folder, f"{batch}.json", manifest.to_json())
         self._collect(folder, batch, [name for since, name in garbage if since <= horizon])

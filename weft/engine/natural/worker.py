@@ -95,17 +95,17 @@ class NaturalWorker(Worker):
         first = self._manifest(store, 0, before)
         store.check(first.fingerprint, self.job.spec.identity())
         old = plan_from_json(first.plan)
-        own = first if self.task == 0 else (store.manifest(self.task, before) if self.task < old.tasks else None)
         if old == plan:
-            own = own or self._manifest(store, self.task, before)
+            own = first if self.task == 0 else self._manifest(store, self.task, before, first.digest)
             return store.load(own, old, self.job.payload), own
         self.migrated = (
             f"{len(getattr(old, 'pairs', ()))} pairs x {old.tasks} -> {len(getattr(plan, 'pairs', ()))} x {plan.tasks}"
         )
-        manifests = [first, *(self._manifest(store, task, before) for task in range(1, old.tasks))]
+        manifests = [first, *(self._manifest(store, task, before, first.digest) for task in range(1, old.tasks))]
         states = store.load_all(manifests, old, self.job.payload)
         assert isinstance(plan, DocumentPlan)
-        return migrate_documents(self.job.spec, self.task, plan, states), own
+        previous = manifests[self.task] if self.task < old.tasks else None
+        return migrate_documents(self.job.spec, self.task, plan, states), previous
 
 
 def migrate_documents(spec: JoinSpec, task: int, plan: DocumentPlan, old: Sequence[TaskState]) -> TaskState:

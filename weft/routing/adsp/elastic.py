@@ -7,7 +7,9 @@ Without a V the tasks given are all used, and the scheme changes when another on
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
+from typing import get_args
 
 from weft.errors import SpecError
 from weft.routing.adsp.flow import Flow, lasting, plain
@@ -18,8 +20,18 @@ from weft.routing.adsp.plan import AreaPlan
 from weft.routing.plan import Plan
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.spec import JoinSpec, Term
+from weft.spec.options import check_choice, check_count, check_number
 
-__all__ = ["Elastic"]
+__all__ = ["Elastic", "check_memory"]
+
+
+def check_memory(memory: object) -> None:
+    """Refuse what is no number of tuples."""
+    if memory is not None:
+        hint = "leave it out to use all tasks, or give a number of tuples."
+        check_number("memory", memory, "how many tuples a task may hold", hint, above=True)
+        if math.isinf(float(memory)):  # type: ignore[arg-type]
+            raise SpecError.of("memory=inf.", "Then one task holds everything.", hint)
 
 
 WATCHED = 2
@@ -45,23 +57,23 @@ class Elastic(Scheme):
     pairing: Pairing = "greedy"
 
     def __post_init__(self) -> None:
-        if self.memory is not None and not self.memory > 0:
-            raise SpecError.of(
-                f"memory={self.memory!r}.",
-                "It is the number of tuples a task may hold.",
-                "leave it out, or give more than 0.",
-            )
+        check_memory(self.memory)
+        for name, number, what in (
+            ("high", self.high, "the share of memory above which tasks are added"),
+            ("low", self.low, "the share of memory below which tasks are given up"),
+            ("fill", self.fill, "the share of memory that a new layout aims at"),
+            ("gain", self.gain, "the share of its load to which the fullest task must be relieved"),
+        ):  # fmt: skip
+            check_number(name, number, what, "leave it out for the default.", above=True, most=1)
+        check_count("patience", self.patience, "batches that a plan stays in force at least", "use patience=4.")
+        check_count("size", self.size, "rows of the compressed matrix", "use size=256.", least=2)
+        check_choice("pairing", self.pairing, get_args(Pairing))
         if not 0 < self.low < self.fill < self.high <= 1:
             raise SpecError.of(
                 f"low={self.low}, fill={self.fill}, high={self.high}.",
                 "They are shares of memory, in this order; fill is what a new layout aims at.",
                 "leave them at 0.5, 0.6 and 0.8.",
             )
-        if self.patience < 1 or self.size < 2:
-            raise SpecError.of(
-                f"patience={self.patience}, size={self.size}.", "They count batches and rows of a matrix.",
-                "give patience= at least 1 and size= at least 2.",
-            )  # fmt: skip
 
     def order(self, spec: JoinSpec) -> Term | None:
         """Return the term that orders the matrix, None for a matrix of draws alone."""

@@ -34,6 +34,7 @@ from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
 from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
 from weft.spec import JoinSpec, Op
+from weft.spec.options import check_count, check_number
 from weft.types import SIDES, WORD_MAX, WORD_MIN
 
 __all__ = ["Ordered"]
@@ -56,12 +57,10 @@ class Ordered(Scheme):
     size: int = 256
 
     def __post_init__(self) -> None:
-        if not self.imbalance >= 1 or self.patience < 1 or self.size < 2:
-            raise SpecError.of(
-                f"imbalance={self.imbalance!r}, patience={self.patience!r}, size={self.size!r}.",
-                "They are the fullest task over the mean, batches, and rows of the compressed matrix.",
-                "give imbalance= and patience= at least 1 and size= at least 2.",
-            )
+        check_number("imbalance", self.imbalance, "what the fullest task may hold over the mean", "use 1.3.", least=1)
+        check_number("enough", self.enough, "the rows per task below which nothing migrates", "use 1000.")
+        check_count("patience", self.patience, "batches that a plan stays in force at least", "use patience=4.")
+        check_count("size", self.size, "rows of the compressed matrix", "use size=256.", least=2)
 
     @property
     def areas(self) -> Adsp:

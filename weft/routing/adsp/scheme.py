@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from weft.routing.adsp.dichotomy import Mode
 from weft.routing.adsp.elastic import Elastic
@@ -12,6 +12,7 @@ from weft.routing.adsp.notes import Seen
 from weft.routing.adsp.order import ordering
 from weft.routing.adsp.staircase import Staircase
 from weft.spec import JoinSpec, Term
+from weft.spec.options import check_choice, check_count, check_switch
 
 __all__ = ["Adsp"]
 
@@ -32,6 +33,13 @@ class Adsp(Elastic):
     tries: int | None = 2
     """Splits of an area that are followed, the most promising first; None follows all, which takes seconds."""
     exhaustive: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_choice("mode", self.mode, get_args(Mode))
+        if self.tries is not None:
+            check_count("tries", self.tries, "splits of an area that are followed", "use tries=2, or None for all.")
+        check_switch("exhaustive", self.exhaustive)
 
     def order(self, spec: JoinSpec) -> Term | None:
         return ordering(spec)
