@@ -14,6 +14,7 @@ from weft.control.two_predicates import TwoPredicates
 from weft.routing import (
     AreaPlan,
     BicliquePlan,
+    ChainPlan,
     FastJoinPlan,
     MatrixPlan,
     Ordered,
@@ -132,7 +133,14 @@ def _shape(plan: Plan) -> str:
     if isinstance(plan, SplitPlan):
         return "each row kept by one task that a draw chooses, and all are asked"
     if isinstance(plan, StaPlan):
-        return f"{plan.cold_tasks} tasks for cold keys, {plan.hot_tasks} for hot ones"
+        missed = "; pairs since the last checkpoint are missed in part" if plan.ask_one and not plan.shared else ""
+        return f"{plan.cold_tasks} tasks for cold keys, {plan.hot_tasks} for hot ones{missed}"
+    if isinstance(plan, ChainPlan):
+        kept = "every task keeps every row" if plan.everywhere else "the task of a row's hash keeps it"
+        tree = "one task holds the tree, the others what is new; " if plan.tree else ""
+        asked = "all are asked" if plan.ask_all else "one is asked"
+        missed = "" if plan.ask_all or plan.everywhere else "; pairs since the last checkpoint are missed in part"
+        return f"{tree}{kept}, {asked}{missed}"
     if isinstance(plan, AreaPlan):
         area = plan.areas[0]
         order = "areas cut by the keys seen" if plan.columns else "shapes that follow the volumes"

@@ -175,6 +175,11 @@ def scheme_named(scheme: str | Scheme) -> Scheme:
         if scheme not in SCHEMES:
             raise UnknownName.among("scheme", scheme, [*SCHEMES, "auto"])
         return SCHEMES[scheme]()
+    if isinstance(scheme, type) and issubclass(scheme, Scheme):
+        made = f"{scheme.__name__}()"
+        raise SpecError.of(
+            f"scheme={scheme.__name__} is a class.", f"A scheme is made from it: {made}.", f"use scheme={made}."
+        )
     if not isinstance(scheme, Scheme):
         raise UnknownName.among("scheme", scheme, [*SCHEMES, "auto"])
     return scheme
