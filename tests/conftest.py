@@ -25,7 +25,7 @@ settings.register_profile(
 )
 # The same examples every time, so that a red run is red again; and more of them.
 settings.register_profile("ci", settings.get_profile("default"), max_examples=200, derandomize=True)
-settings.register_profile("quick", settings.get_profile("default"), max_examples=15)
+settings.register_profile("quick", settings.get_profile("default"), max_examples=8)
 settings.register_profile("long", settings.get_profile("default"), max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
