@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -253,7 +254,8 @@ def test_a_batch_that_two_attempts_began_is_not_finished(tasks: tuple[int, int],
         next(attempt)
         while number == first and not (store(tmp_path).folder / str(last)).exists("1.json"):
             next(attempt)
-        attempt.close()  # type: ignore[attr-defined]
+        assert isinstance(attempt, Generator)
+        attempt.close()
     assert store(tmp_path).next_batch() == 1
     join = joined(store(tmp_path), 1, scheme="matrix", tasks=second)
     assert feed(join, 2) == expected(3, first=1)

@@ -114,9 +114,8 @@ class LoadTable:
         phi = np.stack([self.key_phi[task][:, at] for task, at in places])
         if word not in self.split:
             return rows.sum(axis=0), phi.sum(axis=0), places
-        shape = self.split[
-            word
-        ]  # a tuple that is one of the parts of its side is on as many tasks as the other has parts
+        # A tuple that is one of the parts of its side is on as many tasks as the other side has parts.
+        shape = self.split[word]
         return rows.sum(axis=0) / shape.asked_parts(self.sides), phi.sum(axis=0) / shape.kept_parts(self.sides), places
 
     def without(self, word: int) -> LoadTable:

@@ -25,12 +25,12 @@ from weft.spec.options import check_choice, check_count, check_number
 __all__ = ["Elastic", "check_memory"]
 
 
-def check_memory(memory: object) -> None:
+def check_memory(memory: float | None) -> None:
     """Refuse what is no number of tuples."""
     if memory is not None:
         hint = "leave it out to use all tasks, or give a number of tuples."
         check_number("memory", memory, "how many tuples a task may hold", hint, above=True)
-        if math.isinf(float(memory)):  # type: ignore[arg-type]
+        if math.isinf(memory):
             raise SpecError.of("memory=inf.", "Then one task holds everything.", hint)
 
 
