@@ -61,24 +61,9 @@ class Block:
         least, most = self.words.min(axis=1).tolist(), self.words.max(axis=1).tolist()
         return tuple(zip(least, most, strict=True))
 
-    def line(self, column: int) -> tuple[int, int] | None:
-        """Return (first word, step) if the words count up by one (step 1) or stand still (step 0); else None.
-
-        Then a word follows from its row number and need not be looked up.
-        """
-        if column not in self._lines:
-            words, (low, high) = self.words[column], self.limits[column]
-            counts = high - low == len(words) - 1 and bool((words[1:] - words[:-1] == 1).all())
-            self._lines[column] = (low, 0) if low == high else (low, 1) if counts else None
-        return self._lines[column]
-
-    def counts(self, column: int, first: int) -> bool:
-        """Tell whether the words count up by one from `first` on."""
-        line = self.line(column)
-        return line == (first, 1) or (line == (first, 0) and len(self) == 1)
-
     @cached_property
-    def _lines(self) -> dict[int, tuple[int, int] | None]:
+    def lines(self) -> dict[int, tuple[int, int] | None]:
+        """Return what is known of columns whose words follow from the row number (`weft.index.lines`)."""
         return {}
 
     def tail(self, first: int) -> Block:

@@ -88,7 +88,7 @@ def test_larger_runs_emit_the_same(n: int, probes: int, width: int) -> None:
     found, state, room = [], np.array([0, -1, 0]), 257
     while state[0] < probes:
         probe, out = np.empty(room, np.int32), np.empty(room, np.int32)
-        count = near.emit_near(stored, row, search.fences_of(stored), rows, lo, hi, state, probe, out)
+        count = near.emit_near(stored, row, search.fences_of(stored), lo, hi, rows, state, probe, out)
         found += list(zip(probe[:count].tolist(), out[:count].tolist(), strict=True))
     assert found == wanted
 

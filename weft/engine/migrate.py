@@ -84,7 +84,7 @@ class _Change:
     def taken(self, run: Run, task: int, owner: int) -> list[Block]:
         """Return the rows to take from another task: not those that this task, or an earlier one, held already."""
         rows = np.arange(run.rows, dtype=np.int32) if self.find is None else self.find(run.words)
-        if len(run.row) < run.rows:  # expired rows stay behind
+        if len(run) < run.rows:  # expired rows stay behind
             alive = np.zeros(run.rows, np.bool_)
             alive[run.row] = True
             rows = rows[alive[rows]]

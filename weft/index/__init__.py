@@ -34,9 +34,9 @@ _KINDS: tuple[type[RunSet] | type[TreeSet], ...] = (
 INDEXES: dict[str, type[RunSet] | type[TreeSet]] = {kind.name: kind for kind in _KINDS}
 """Every index by its name."""
 
-KEPT = (1.25, 4)
-"""Merge ratio and fanout of runs that are written when they are merged. 002-27 finds a ratio of 1 best; a little more lets
-the oldest run of a sliding window expire as a whole instead of being written again."""
+KEPT = (1.25, 4, 2048, 4, 4)
+"""How runs are merged that are written then, in the order of `RunSet`: seldom. 002-27 finds a ratio of 1 best; a little
+more lets the oldest run of a sliding window expire as a whole instead of being written again."""
 
 
 def index_named(name: str) -> type[RunSet] | type[TreeSet]:
@@ -81,7 +81,4 @@ def make_index(name: str, access: Access, expiry: int | None, *, kept: bool = Fa
     if issubclass(kind, TreeSet):
         ratio = settings.pop("merge_ratio", 1.0)
         return kind(Layout.of(access), expiry, ratio, **{key: int(value) for key, value in settings.items()})
-    index = kind(Layout.of(access), expiry)
-    if kept:
-        index.merge_ratio, index.fanout = KEPT
-    return index
+    return kind(Layout.of(access), expiry, *KEPT) if kept else kind(Layout.of(access), expiry)

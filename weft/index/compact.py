@@ -10,21 +10,24 @@ from weft.index.held import Held
 from weft.index.layout import Layout
 from weft.index.run import Run
 from weft.kernels.merge import Sorted, merge_all
+from weft.kernels.merge_packed import drop_dead, merge_words
+from weft.kernels.packed import Frame, Packed, pack
 from weft.kernels.sort import remembered
 from weft.types import WORD_MAX, WORD_MIN, Block, Words
 
 __all__ = ["merge_runs", "run_of"]
 
 
-def run_of(block: Block, layout: Layout, expiry: int | None) -> Held:
-    """Sort a block into a run of its own."""
+def run_of(block: Block, layout: Layout, expiry: int | None, frame: Frame | None = None) -> Held:
+    """Sort a block into a run of its own; packed, if there is a frame."""
     columns = layout.columns
     newest = WORD_MIN if expiry is None else block.limits[expiry][1]
     span = _span(block.words, layout)
     if not columns:
         return Held(Run((block,), np.arange(len(block), dtype=np.int32), newest, span), layout)
     order = remembered(block.words, columns)
-    return Held(Run((block,), order.rows, newest, span), layout, order.keys)
+    packed = None if frame is None else pack(order.keys[0], order.rows, frame)
+    return Held(Run((block,), order.rows, newest, span), layout, order.keys, packed)
 
 
 def _span(words: Words, layout: Layout) -> int:
@@ -40,38 +43,49 @@ def _span(words: Words, layout: Layout) -> int:
 def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before: int) -> Held | None:
     """Merge runs, oldest first, without the rows that have expired; None when nothing is left."""
     parts: list[Block] = []
-    pieces: list[Sorted] = []
-    shift, in_turn = 0, True
+    pieces: list[tuple[Held, int]] = []
+    shift = 0
     for number, each in enumerate(held):
-        run, keys, dead = _without_expired(each, expiry, before, behind=number > 0)
-        in_turn &= run is each.run
-        pieces.append(Sorted(keys, run.row, shift - dead))
-        parts += _tail(run.parts, dead)
-        shift += run.rows - dead
-    merged = merge_all(pieces)
-    if not len(merged.row):
-        return None
+        left, dead = _without_expired(each, expiry, before, behind=number > 0)
+        pieces.append((left, shift - dead))
+        parts += _tail(left.run.parts, dead)
+        shift += left.run.rows - dead
     newest, span = max(each.run.newest for each in held), max(each.run.span for each in held)
-    made = Held(Run(_coalesced(parts), merged.row, newest, span), layout, merged.keys)
-    if in_turn:
+    packed, whole = _merged_words(pieces, shift), _coalesced(parts)
+    if packed is not None:
+        made = Held(Run(whole, packed, newest, span), layout, packed=packed)
+    else:
+        merged = merge_all([Sorted(left.keys, left.run.row, by) for left, by in pieces])
+        made = Held(Run(whole, merged.row, newest, span), layout, merged.keys)
+    if not len(made):
+        return None
+    if all(left is each for (left, _), each in zip(pieces, held, strict=True)):
         made.inherit(held)
     return made
 
 
-def _without_expired(
-    held: Held, expiry: int | None, before: int, behind: bool
-) -> tuple[Run, tuple[Words, ...], int]:  # fmt: skip
-    """Return the run with its keys, and how many of its first rows have expired and are still to be left out.
+def _merged_words(pieces: Sequence[tuple[Held, int]], rows: int) -> Packed | None:
+    """Merge runs that are packed in one frame; None when they are not."""
+    packed = [left.packed for left, _ in pieces if left.packed is not None]
+    if len(packed) < len(pieces) or any(each.frame != packed[0].frame for each in packed):
+        return None
+    shifted = [(each.words, by) for each, (_, by) in zip(packed, pieces, strict=True)]
+    merged = Packed(merge_words(shifted), packed[0].frame)
+    return drop_dead(merged, rows) if any(by < 0 for _, by in shifted) else merged
+
+
+def _without_expired(held: Held, expiry: int | None, before: int, behind: bool) -> tuple[Held, int]:
+    """Return the run, and how many of its first rows have expired and are still to be left out.
 
     Rows mostly expire in the order they came, and the oldest run before all others: then nothing but a number is needed.
     `behind` says that there is an older run; then, or in any other order, expired rows are taken out here.
     """
     run, layout = held.run, held.layout
     if expiry is None or held.zone(expiry)[0] >= before:
-        return run, held.keys, 0
+        return held, 0
     base = held.counts_from(expiry)
     if base is not None and not behind:
-        return run, held.keys, min(before - base, run.rows)
+        return held, min(before - base, run.rows)
     dead, mixed = 0, False
     for part in run.parts:
         low, high = part.limits[expiry]
@@ -87,12 +101,12 @@ def _without_expired(
             mixed = True
     else:
         if not behind or not dead:
-            return run, held.keys, dead
+            return held, dead
     stays = run.column(expiry)[run.row] >= before
-    kept = Run(run.parts, run.row[stays], run.newest, run.span).compacted()
-    if not len(kept):
-        return Run((), kept.row), tuple(key[:0] for key in held.keys), 0
-    return kept, kept.sorted_by(layout.columns), 0
+    kept = Held(Run(run.parts, run.row[stays], run.newest, run.span).compacted(), layout)
+    if held.packed is not None:
+        kept.pack(held.packed.frame)
+    return kept, 0
 
 
 def _tail(parts: Sequence[Block], dead: int) -> list[Block]:

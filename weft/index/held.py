@@ -12,15 +12,17 @@ from functools import cached_property
 import numpy as np
 
 from weft.index.layout import Layout
+from weft.index.lines import counts_from
 from weft.index.run import Run
 from weft.kernels.directory import directory_of
+from weft.kernels.packed import Frame, Packed, pack, pack_by
 from weft.kernels.search import Fences, fences_of
 from weft.types import Rows, Words
 
 __all__ = ["Held"]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Held:
     """A run and what speeds up its probes.
 
@@ -32,6 +34,8 @@ class Held:
     layout: Layout
     made: tuple[Words, ...] | None = None
     """The sorted key columns, when whoever made the run had them at hand."""
+    packed: Packed | None = None
+    """The one key column packed with the rows, once somebody asked for that."""
     _zones: dict[int, tuple[int, int]] = field(default_factory=dict)
     _counts: dict[int, int | None] = field(default_factory=dict)
 
@@ -41,12 +45,23 @@ class Held:
     @cached_property
     def keys(self) -> tuple[Words, ...]:
         """Return the columns of the layout in index order."""
+        if self.made is None and self.packed is not None:
+            return (self.packed.keys,)
         return self.run.sorted_by(self.layout.columns) if self.made is None else self.made
 
     @cached_property
     def in_order(self) -> tuple[Words, Rows]:
         """Return all words in index order, and the positions they then have: for checks of many candidates."""
         return np.ascontiguousarray(self.run.words[:, self.run.row]), np.arange(len(self.run), dtype=np.int32)
+
+    def pack(self, frame: Frame) -> Packed:
+        """Return the keys packed in that frame; it must hold them."""
+        if self.packed is None or self.packed.frame != frame:
+            if self.made is None and self.packed is None and "keys" not in self.__dict__:
+                self.packed = pack_by(self.run.column(self.layout.columns[0]), self.run.row, frame)
+            else:
+                self.packed = pack(self.leading, self.run.row, frame)
+        return self.packed
 
     def zone(self, column: int) -> tuple[int, int]:
         """Return the least and the greatest word of a column."""
@@ -64,7 +79,7 @@ class Held:
             low, high = self.zone(column)
             next_word = low if high - low == self.run.rows - 1 else None
             for part in self.run.parts:
-                if next_word is None or not part.counts(column, next_word):
+                if next_word is None or not counts_from(part, column, next_word):
                     next_word = None
                     break
                 next_word += len(part)

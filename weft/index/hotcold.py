@@ -129,7 +129,7 @@ class HotCold(Runs):
 
     def _add_hot(self, hot: list[Held], block: Block) -> list[Held]:
         runs = [*hot, run_of(block, self.layout, self.expiry)]
-        cut = merge_from([len(held) for held in runs], self.merge_ratio, self.fanout, self.small, self.few)
+        cut = merge_from([len(held) for held in runs], *self._merging)
         return self._merged(runs, cut)
 
     def _add_cold(self, chain: list[Held], block: Block) -> list[Held]:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from weft.index.held import Held
+from weft.index.lines import line_of
 from weft.index.plan import Plan, Remaining
 from weft.index.spans import Span, count_window
 from weft.kernels.keep import keep_counted, keep_either, keep_last, keep_ranged
@@ -45,7 +46,7 @@ class _Line(NamedTuple):
 
 
 def _line(held: Held, plan: Plan, span: Span) -> _Line | None:
-    base, line = held.counts_from(span.right), plan.probe.block.line(span.left)
+    base, line = held.counts_from(span.right), line_of(plan.probe.block, span.left)
     if base is None or line is None:
         return None
     first, step = line

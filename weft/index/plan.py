@@ -16,6 +16,7 @@ import numpy as np
 from weft.index.held import Held
 from weft.index.layout import Layout
 from weft.index.protocol import Probe
+from weft.index.ranges import Ranges
 from weft.index.spans import Shape, Span, shape_of
 from weft.kernels.bounds import float_range, narrow
 from weft.kernels.emit import Checks
@@ -23,7 +24,7 @@ from weft.kernels.sort import order_of, remembered
 from weft.spec.terms import Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Bools, Rows, Words
 
-__all__ = ["Plan", "Ranges", "Remaining", "Scratch"]
+__all__ = ["Plan", "Remaining", "Scratch"]
 
 _CACHED = 1 << 15
 """Pairs whose two arrays stay in the cache while they are checked."""
@@ -35,16 +36,6 @@ class Scratch(NamedTuple):
     which: Rows
     start: Rows
     end: Rows
-
-
-@dataclass(frozen=True)
-class Ranges:
-    """Probe rows in search order, with the range of each; rows that can have no partner are left out."""
-
-    rows: Rows
-    equal: Words
-    lo: Words
-    hi: Words
 
 
 @dataclass(frozen=True)
@@ -145,13 +136,14 @@ class Plan:
 
     def _bound(self, span: Span) -> tuple[Words, Words]:
         if span not in self._bounds:
-            ends = _shifted(self.probe.block.words[span.left], span, *self.probe.block.limits[span.left])
-            if ends is None:
+            if _stays(span, *self.probe.block.limits[span.left]):
+                words = self.probe.block.words[span.left]
+                lo, hi = (np.full(len(words), end) if by is None else words + by for by, end in _ends(span))
+            else:
                 lo, hi, alive = self._open()
                 self._narrow(span, lo, hi, alive)
                 lo[~alive], hi[~alive] = WORD_MAX, WORD_MIN
-                ends = lo, hi
-            self._bounds[span] = ends
+            self._bounds[span] = lo, hi
         return self._bounds[span]
 
     def _open(self) -> tuple[Words, Words, Bools]:
@@ -218,19 +210,24 @@ class Plan:
             return Ranges(order.rows, equal, equal, equal)
         if len(self.shape.searched) != 1 or access.within is None or self.shape.searched[0].left != access.within.left:
             return None
-        span = self.shape.searched[0]
-        ends = _shifted(order.keys[-1], span, *self.probe.block.limits[span.left])
-        return None if ends is None else Ranges(order.rows, order.keys[0], *ends)
-
-
-def _shifted(words: Words, span: Span, first: int, last: int) -> tuple[Words, Words] | None:
-    """Return both ends of a span of words within `[first, last]`; None when one of them would leave the domain."""
-    least, most = span.least, span.most
-    for by in (least, most):
-        if by is not None and not (WORD_MIN <= by <= WORD_MAX and WORD_MIN <= first + by <= last + by <= WORD_MAX):
+        span, keys = self.shape.searched[0], order.keys[-1]
+        if not _stays(span, *self.probe.block.limits[span.left]):
             return None
-    lo = np.full(len(words), WORD_MIN) if least is None else words + least
-    return lo, np.full(len(words), WORD_MAX) if most is None else words + most
+        low, high = (np.full(len(keys), end) if by is None else keys for by, end in _ends(span))
+        return Ranges(order.rows, order.keys[0], low, high, span.least or 0, span.most or 0)
+
+
+def _ends(span: Span) -> tuple[tuple[int | None, int], tuple[int | None, int]]:
+    """Return by how much each end of a span is away from the word, and where it is when it is open."""
+    return (span.least, WORD_MIN), (span.most, WORD_MAX)
+
+
+def _stays(span: Span, first: int, last: int) -> bool:
+    """Tell whether no end of a span of words within `[first, last]` leaves the domain."""
+    return all(
+        by is None or (WORD_MIN <= by <= WORD_MAX and WORD_MIN <= first + by <= last + by <= WORD_MAX)
+        for by, _ in _ends(span)
+    )
 
 
 def _stacked(columns: list[Words]) -> Words:

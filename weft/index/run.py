@@ -1,8 +1,8 @@
 """A run: immutable rows of one side, and the order that an access path wants them in.
 
 Rows stay in the parts they arrived in; `row[i]` says which of them is the i-th in index order. So sorting and merging
-move row numbers and one key, never the rows. Seen as one block (`words`, `u`, `payload`) a run of several parts is put
-together on first use.
+move row numbers and one key, never the rows. A run that was made of packed words has the row numbers in them.
+Seen as one block (`words`, `u`, `payload`) a run of several parts is put together on first use.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
+from weft.kernels.packed import Packed
 from weft.types import U32, WORD_MIN, Block, Rows, Words
 
 __all__ = ["Run"]
@@ -29,7 +30,7 @@ class Run:
     """
 
     parts: tuple[Block, ...]
-    row: Rows
+    order: Rows | Packed
     newest: int = WORD_MIN
     span: int = 0
     segment: str = field(default="", compare=False)
@@ -40,7 +41,12 @@ class Run:
         return cls((block,), np.asarray(row, np.int32), newest, span, segment)
 
     def __len__(self) -> int:
-        return len(self.row)
+        return len(self.order)
+
+    @cached_property
+    def row(self) -> Rows:
+        """Return the row numbers in index order."""
+        return self.order.rows if isinstance(self.order, Packed) else self.order
 
     @cached_property
     def block(self) -> Block:
@@ -71,7 +77,7 @@ class Run:
     @property
     def nbytes(self) -> int:
         """Return the bytes of words, draws, order and payload."""
-        return int(self.row.nbytes + sum(b.words.nbytes + b.u.nbytes + b.payload.nbytes for b in self.parts))
+        return int(4 * len(self) + sum(b.words.nbytes + b.u.nbytes + b.payload.nbytes for b in self.parts))
 
     def column(self, column: int) -> Words:
         """Return one word column of all rows."""
@@ -93,7 +99,7 @@ class Run:
 
     def compacted(self) -> Run:
         """Return the run without the rows that have expired."""
-        if len(self.row) == self.rows:
+        if len(self) == self.rows:
             return self
         alive = np.sort(self.row)
         number = np.empty(self.rows, np.int32)

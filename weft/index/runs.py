@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
+from functools import cached_property
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from weft.index.compact import run_of
+from weft.index.framing import Framing
 from weft.index.held import Held
 from weft.index.keep import Keep, keeper
-from weft.index.plan import Plan, Ranges, Remaining, Scratch
+from weft.index.plan import Plan, Remaining, Scratch
 from weft.index.protocol import Matches
+from weft.index.ranges import Ranges
 from weft.index.runset import RunSet
 from weft.index.twofold import second_inequality, stream_twofold
 from weft.kernels.dominance import worthwhile
 from weft.kernels.emit import Checks, Hits
 from weft.kernels.near import emit_near
-from weft.kernels.search import find_lexical, find_range
+from weft.kernels.packed import Beside
+from weft.kernels.search import Fences, find_lexical, find_range
+from weft.types import Block, Words
 
 __all__ = ["Runs"]
 
@@ -29,6 +35,10 @@ class Runs(RunSet):
     """Sorted immutable runs: a probe block, sorted too, walks each of them."""
 
     name: ClassVar[str] = "runs"
+
+    @cached_property
+    def _framing(self) -> Framing:
+        return Framing(self.layout.columns[0])
 
     def _find(self, held: Held, plan: Plan, scratch: Scratch) -> Hits:
         ranges = plan.ranges(held.run.span)
@@ -44,22 +54,37 @@ class Runs(RunSet):
 
     def _pairs(self, held: Held, plan: Plan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
         if len(self.layout.columns) == 1 and plan.bounded:
-            ranges, keep = plan.ranges(held.run.span), keeper(held, plan, remaining)
-            if keep is not None and (keep.looks_nothing_up or _rows_per_range(held, ranges) <= _NEAR):
-                return self._near(held, plan, ranges, keep, chunk)
+            keep = keeper(held, plan, remaining)
+            if keep is not None:
+                ranges = plan.ranges(held.run.span)
+                searched = self._searched(held, ranges)
+                if keep.looks_nothing_up or searched.rows_per_range() <= _NEAR:
+                    return self._near(held, plan, ranges, searched, keep, chunk)
         return super()._pairs(held, plan, remaining, chunk)
 
-    def _near(self, held: Held, plan: Plan, ranges: Ranges, keep: Keep, chunk: int) -> Iterator[Matches]:
+    def _near(
+        self, held: Held, plan: Plan, ranges: Ranges, searched: _Searched, keep: Keep, chunk: int
+    ) -> Iterator[Matches]:
         """Search and emit in one pass, then check what remains on the pairs found."""
         run, m, state = held.run, len(ranges.rows), np.array([0, -1, 0])
         probe, stored = (buffer[:chunk] for buffer in plan.buffers)  # stay in the cache; what was found is copied out
         while state[0] < m:
-            count = emit_near(
-                held.leading, run.row, held.fences, ranges.rows, ranges.lo, ranges.hi, state, probe, stored
-            )
+            count = emit_near(*searched, ranges.rows, state, probe, stored)
             count = keep.of(probe, stored, count)
             if count:
                 yield Matches(run, probe[:count].copy(), stored[:count].copy())
+
+    def _searched(self, held: Held, ranges: Ranges) -> _Searched:
+        """Return what the ranges are searched in: packed words, if there is a frame for them."""
+        frame = self._framing.of(self._held)
+        if frame is None:
+            return _Searched(held.leading, held.run.row, held.fences, ranges.lo, ranges.hi)
+        packed = held.pack(frame)
+        return _Searched(packed.words, frame.mask, packed.fences, *ranges.packed(frame))
+
+    def _new(self, block: Block) -> Held:
+        frame = self._framing.with_block(self._held, block) if len(self.layout.columns) == 1 else None
+        return run_of(block, self.layout, self.expiry, frame)
 
     def _matches(self, held: Held, plan: Plan, hits: Hits, checks: Checks, chunk: int) -> Iterator[Matches]:
         candidates = int((hits.end - hits.start).sum())
@@ -70,8 +95,18 @@ class Runs(RunSet):
         return super()._matches(held, plan, hits, checks, chunk)
 
 
-def _rows_per_range(held: Held, ranges: Ranges) -> float:
-    """Estimate how many rows a range holds, from a few of them."""
-    some = slice(None, None, max(1, len(ranges.rows) // _SAMPLED))
-    first = np.searchsorted(held.leading, ranges.lo[some], "left")
-    return float((np.searchsorted(held.leading, ranges.hi[some], "right") - first).mean()) if len(first) else 0.0
+class _Searched(NamedTuple):
+    """Sorted keys with their rows, and the ranges that are looked for."""
+
+    keys: Words
+    row: Beside
+    fences: Fences
+    lo: Words
+    hi: Words
+
+    def rows_per_range(self) -> float:
+        """Estimate how many rows a range holds, from a few of them."""
+        some = slice(None, None, max(1, len(self.lo) // _SAMPLED))
+        first = np.searchsorted(self.keys, self.lo[some], "left")
+        counts = np.searchsorted(self.keys, self.hi[some], "right") - first
+        return float(counts.mean()) if len(counts) else 0.0

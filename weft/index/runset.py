@@ -39,8 +39,8 @@ class RunSet(ABC):
         The word column that `expire` speaks of; None if rows never expire.
     merge_ratio
         Younger runs join the oldest one when they hold this share of its rows (002-10).
-    fanout
-        How many runs of one tier make one of the next.
+    fanout, width
+        How many runs of one tier make one of the next, and by how much their sizes may differ.
     small
         Runs of fewer rows are merged at once.
     few
@@ -56,11 +56,13 @@ class RunSet(ABC):
         merge_ratio: float = 0.2,
         fanout: int = 2,
         small: int = 2048,
-        few: int = 4,
+        few: int = 2,
+        width: int = 8,
     ) -> None:
         self.layout = self._laid_out(layout)
         self.expiry = expiry
-        self.merge_ratio, self.fanout, self.small, self.few = merge_ratio, fanout, small, few
+        self.small = small
+        self._merging = (merge_ratio, fanout, small, few, width)
         self._held: list[Held] = []
         self._before = WORD_MIN
         keep_pages()
@@ -80,16 +82,20 @@ class RunSet(ABC):
         """Keep the rows of `block` as a run; merge runs when their sizes say so."""
         if not len(block):
             return
-        new = run_of(block, self.layout, self.expiry)
+        new = self._new(block)
         if self.expiry is not None and new.run.newest < self._before:
             return  # expired on arrival
         runs = [*self._held, new]
-        cut = merge_from([len(run) for run in runs], self.merge_ratio, self.fanout, self.small, self.few)
+        cut = merge_from([len(run) for run in runs], *self._merging)
         if cut < len(runs) - 1:
             merged = merge_runs(runs[cut:], self.layout, self.expiry, self._before)
             self._held[cut:] = [] if merged is None else [merged]
         else:
             self._held.append(new)
+
+    def _new(self, block: Block) -> Held:
+        """Return a block as a run of its own."""
+        return run_of(block, self.layout, self.expiry)
 
     def expire(self, before: int) -> None:
         """Drop the runs that have expired as a whole; other expired rows go when their run is merged (002-11)."""
@@ -147,6 +153,9 @@ class RunSet(ABC):
             if self.expiry is not None:
                 assert run.newest >= self._before, "an expired run was kept"
                 assert run.words[self.expiry].max() <= run.newest, "newest is not the newest"
+            if held.packed is not None:
+                assert np.array_equal(held.packed.rows, run.row), "packed rows are not the run's"
+                assert np.array_equal(held.packed.keys, run.sorted_by(self.layout.columns)[0]), "nor are the keys"
             if self.layout.until is not None and self.layout.key is not None:
                 apart = run.words[self.layout.until].astype(object) - run.words[self.layout.key].astype(object)
                 assert max(apart) <= run.span, "an interval is longer than the span"

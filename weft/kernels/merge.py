@@ -7,8 +7,8 @@ Rows whose new number is negative have expired and are left behind on the way.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from weft.kernels.jit import kernel
 from weft.kernels.memory import aligned
 from weft.types import Rows, Words
 
-__all__ = ["Sorted", "merge_all"]
+__all__ = ["Sorted", "merge_all", "merge_neighbours"]
+
+P = TypeVar("P")
 
 
 class Sorted(NamedTuple):
@@ -137,15 +139,20 @@ def merge_double(
     return k
 
 
-def merge_all(pieces: Sequence[Sorted]) -> Sorted:
-    """Merge neighbouring pieces, the smallest pair first, so that big pieces move once; rows renumbered below 0 go."""
+def merge_neighbours(pieces: Sequence[P], size: Callable[[P], int], merge: Callable[[P, P], P]) -> P:
+    """Merge neighbouring pieces, the smallest pair first, so that big pieces move once."""
     left = list(pieces)
-    if len(left) == 1:
-        left.append(Sorted(tuple(key[:0] for key in left[0].keys), left[0].row[:0]))
     while len(left) > 1:
-        at = min(range(len(left) - 1), key=lambda i: len(left[i].row) + len(left[i + 1].row))
-        left[at : at + 2] = [_merge(left[at], left[at + 1])]
+        at = min(range(len(left) - 1), key=lambda i: size(left[i]) + size(left[i + 1]))
+        left[at : at + 2] = [merge(left[at], left[at + 1])]
     return left[0]
+
+
+def merge_all(pieces: Sequence[Sorted]) -> Sorted:
+    """Merge pieces, oldest first; rows renumbered below 0 go."""
+    if len(pieces) == 1:
+        pieces = [*pieces, Sorted(tuple(key[:0] for key in pieces[0].keys), pieces[0].row[:0])]
+    return merge_neighbours(pieces, lambda piece: len(piece.row), _merge)
 
 
 def _merge(a: Sorted, b: Sorted) -> Sorted:

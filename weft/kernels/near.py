@@ -8,6 +8,8 @@ probe block needs no nodes: both are walked side by side.
 Like all emission it is resumable: `state` holds the probe, the position within a long range to go on from (-1: none),
 and where the walk stands; it begins as (0, -1, 0). Whatever the range does not decide is checked afterwards, on the
 pairs found, in place (`weft.kernels.keep`).
+
+Rows stand beside the keys or, packed, in the same word (`weft.kernels.packed`): the kernels are compiled for either.
 """
 
 from __future__ import annotations
@@ -15,14 +17,15 @@ from __future__ import annotations
 import numpy as np
 
 from weft.kernels.jit import kernel
+from weft.kernels.packed import Beside, prefetch_row, row_at
 from weft.kernels.prefetch import prefetch
 from weft.kernels.search import NODE, Fences, advance, pass_over
 from weft.types import Rows, Words
 
 __all__ = ["emit_near"]
 
-_AHEAD = 12
-_RING = 32  # more than twice as far ahead, a power of two
+_AHEAD = 20
+_RING = 64  # more than twice as far ahead, a power of two
 _FEW = 4
 _DENSE = 3
 """Up to this many rows per probe, run and probes are walked side by side."""
@@ -32,7 +35,7 @@ _FAR = 12
 
 @kernel
 def emit_dense(
-    keys: Words, row: Rows, rows: Rows, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_stored: Rows
+    keys: Words, row: Beside, rows: Rows, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_stored: Rows
 ) -> int:
     """Walk a run beside the probes."""
     n, m, room = len(keys), np.uint64(len(lo)), len(out_probe)
@@ -56,7 +59,7 @@ def emit_dense(
                 for d in range(_FEW):
                     out_probe[filled + np.uint64(d)] = p
                 for d in range(_FEW):
-                    out_stored[filled + np.uint64(d)] = row[pos + np.uint64(d)]
+                    out_stored[filled + np.uint64(d)] = row_at(keys, row, pos + np.uint64(d))
                 filled += count
                 if count < few:
                     i += one
@@ -69,7 +72,7 @@ def emit_dense(
         taken = min(end - at, room - np.int64(filled))
         for d in range(taken):
             out_probe[filled + np.uint64(d)] = p
-            out_stored[filled + np.uint64(d)] = row[at + d]
+            out_stored[filled + np.uint64(d)] = row_at(keys, row, np.uint64(at + d))
         filled += np.uint64(taken)
         at += taken
         if at == end:
@@ -80,7 +83,7 @@ def emit_dense(
 
 @kernel
 def emit_sparse(  # noqa: PLR0915 - three stages of one loop: a call between them costs more than the work
-    keys: Words, row: Rows, low_level: Words, top: Words, far: bool, rows: Rows, lo: Words, hi: Words, state: Rows,
+    keys: Words, row: Beside, low_level: Words, top: Words, far: bool, rows: Rows, lo: Words, hi: Words, state: Rows,
     out_probe: Rows, out_stored: Rows,
 ) -> int:  # fmt: skip
     """Look up each probe's node: walk the top level, some probes ahead; if it is not the low one (`far`), go down."""
@@ -124,9 +127,9 @@ def emit_sparse(  # noqa: PLR0915 - three stages of one loop: a call between the
                     under = max(advance(low_level, low, under) - 1, under) * NODE
             nodes[np.uint64(i) & mask] = under
             prefetch(keys, under)
-            prefetch(row, under)
+            prefetch_row(row, under)
             prefetch(keys, under + NODE)
-            prefetch(row, under + NODE)
+            prefetch_row(row, under + NODE)
             i += 1
         low, high, p = lo[np.uint64(j)], hi[np.uint64(j)], rows[np.uint64(j)]
         if at < 0:
@@ -143,7 +146,7 @@ def emit_sparse(  # noqa: PLR0915 - three stages of one loop: a call between the
                 for d in range(_FEW):
                     out_probe[filled + np.uint64(d)] = p
                 for d in range(_FEW):
-                    out_stored[filled + np.uint64(d)] = row[pos + np.uint64(d)]
+                    out_stored[filled + np.uint64(d)] = row_at(keys, row, pos + np.uint64(d))
                 filled += count
                 if count < few:
                     j += 1
@@ -155,7 +158,7 @@ def emit_sparse(  # noqa: PLR0915 - three stages of one loop: a call between the
         taken = min(end - at, room - np.int64(filled))
         for d in range(taken):
             out_probe[filled + np.uint64(d)] = p
-            out_stored[filled + np.uint64(d)] = row[at + d]
+            out_stored[filled + np.uint64(d)] = row_at(keys, row, np.uint64(at + d))
         filled += np.uint64(taken)
         at += taken
         if at == end:
@@ -167,7 +170,7 @@ def emit_sparse(  # noqa: PLR0915 - three stages of one loop: a call between the
 
 
 def emit_near(
-    keys: Words, row: Rows, fences: Fences, rows: Rows, lo: Words, hi: Words, state: Rows,
+    keys: Words, row: Beside, fences: Fences, lo: Words, hi: Words, rows: Rows, state: Rows,
     out_probe: Rows, out_stored: Rows,
 ) -> int:  # fmt: skip
     """Fill the chunk with the rows of `[lo, hi]`, `lo` ascending; done when `state[0] == len(lo)`."""

@@ -30,11 +30,15 @@ class Fences(NamedTuple):
     fences: Words
     posts: Words
 
+    @classmethod
+    def over(cls, fences: Words) -> Fences:
+        """Put the posts above the fences."""
+        return cls(fences, np.ascontiguousarray(fences[::NODE]))
+
 
 def fences_of(keys: Words) -> Fences:
     """Return both levels over sorted keys."""
-    fences = np.ascontiguousarray(keys[::NODE])
-    return Fences(fences, np.ascontiguousarray(fences[::NODE]))
+    return Fences.over(np.ascontiguousarray(keys[::NODE]))
 
 
 @kernel
