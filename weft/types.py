@@ -15,7 +15,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-__all__ = ["SIDES", "U32", "WORD_MAX", "WORD_MIN", "Block", "Bools", "Rows", "Side", "Task", "Words", "other"]
+__all__ = [
+    "SIDES", "U32", "WORD_MAX", "WORD_MIN", "Block", "Bools", "Rows", "Side", "Task", "Words", "columns_at", "other",
+]  # fmt: skip
 
 Side: TypeAlias = Literal["left", "right"]
 """Which of the two streams. The right side comes first within a batch."""
@@ -33,6 +35,14 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 WORD_MIN = np.iinfo(np.int64).min
 WORD_MAX = np.iinfo(np.int64).max
+
+
+def columns_at(words: Words, rows: Rows) -> Words:
+    """Return `words[:, rows]`, column by column: NumPy takes from one column many times faster than from several."""
+    out = np.empty((len(words), len(rows)), np.int64)
+    for column, taken in zip(words, out, strict=True):
+        taken[:] = column[rows]
+    return out
 
 
 def other(side: Side) -> Side:
@@ -72,7 +82,7 @@ class Block:
 
     def take(self, rows: Rows) -> Block:
         """Return the named rows, in that order."""
-        return Block(self.words[:, rows], self.u[rows], self.payload.take(pa.array(rows)))
+        return Block(columns_at(self.words, rows), self.u[rows], self.payload.take(pa.array(rows)))
 
     def filter(self, keep: Bools) -> Block:
         """Return the rows where `keep` is true."""

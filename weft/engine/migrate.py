@@ -18,7 +18,7 @@ from weft.index import Run, kind_of, make_index
 from weft.routing import Plan
 from weft.spec import JoinSpec
 from weft.state import TaskState
-from weft.types import SIDES, Block, Bools, Rows, Side, Words, other
+from weft.types import SIDES, Block, Bools, Rows, Side, Words, columns_at, other
 
 __all__ = ["Moved", "migrate"]
 
@@ -78,7 +78,7 @@ class _Change:
         else:
             rows = self.find(run.words)
             stays = np.ones(run.rows, np.bool_)
-            stays[rows] = self.new.store(self.side, run.words[:, rows], run.u[rows])[task]
+            stays[rows] = self.new.store(self.side, columns_at(run.words, rows), run.u[rows])[task]
         return None if bool(stays.all()) else stays
 
     def taken(self, run: Run, task: int, owner: int) -> list[Block]:
@@ -90,11 +90,11 @@ class _Change:
             rows = rows[alive[rows]]
         if not len(rows):
             return []
-        comes = self.new.store(self.side, run.words[:, rows], run.u[rows])[task]
+        comes = self.new.store(self.side, columns_at(run.words, rows), run.u[rows])[task]
         if not bool(comes.any()):
             return []
         rows = rows[comes]
-        before = self.old.store(self.side, run.words[:, rows], run.u[rows])
+        before = self.old.store(self.side, columns_at(run.words, rows), run.u[rows])
         first = before.argmax(axis=0) == owner
         return _rows(run, rows[first & ~before[task]] if task < len(before) else rows[first])
 

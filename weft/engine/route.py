@@ -16,7 +16,7 @@ from weft.engine.clock import Header
 from weft.kernels import draws, mix_words, order_of, words_of
 from weft.routing import Plan
 from weft.spec import JoinSpec, Key, SideSpec, Tumbling
-from weft.types import U32, WORD_MIN, Block, Bools, Side, Words
+from weft.types import U32, WORD_MIN, Block, Bools, Rows, Side, Words
 
 __all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Router"]
 
@@ -86,13 +86,35 @@ class Router:
         role = store.astype(np.uint8) * STORE | probe.astype(np.uint8) * PROBE
         if not alive.all():  # these have no partner, but may be late
             role[:, ~alive] = 0
-        role[(role != 0).argmax(axis=0), np.arange(len(block))] |= HOME
+        homeless = np.ones(len(block), np.bool_)
+        for task in range(self.plan.tasks):  # the first one with anything to do for a row is its home
+            here = (role[task] != 0) & homeless
+            role[task] |= here.astype(np.uint8) * np.uint8(HOME)
+            homeless ^= here
+        if homeless.any():
+            role[0, homeless] |= HOME
+        order = self._order_of(block)
         for task in range(self.plan.tasks):
-            rows = np.flatnonzero(role[task])
-            if len(rows) == len(block):
+            rows = np.flatnonzero(role[task]) if order is None else order[role[task][order] != 0]
+            if order is None and len(rows) == len(block):
                 yield Delivery(task, self.side, block, role[task])
             elif len(rows):
                 yield Delivery(task, self.side, block.take(rows), role[task][rows])
+
+    def _order_of(self, block: Block) -> Rows | None:
+        """Return the rows by the word that partners are looked up by; None where rows count as they came.
+
+        Rows that are alike then lie side by side wherever they are kept, and so do the rows of the pairs that are found
+        one after the other: taking them reads memory in order.
+        """
+        access, side = self.spec.access, 0 if self.side == "left" else 1
+        if self.spec.counted or access.until is not None:
+            return None
+        if access.equal is not None:
+            return order_of([block.words[access.equal[side]]])
+        if access.within is not None:
+            return order_of([block.words[access.within.left if side == 0 else access.within.right]])
+        return None
 
     def _block(self, table: pa.Table) -> tuple[Block, Bools, Bools]:
         """Make words and draws, and tell which rows can match at all, and which have to be counted by a task.

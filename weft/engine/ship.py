@@ -43,7 +43,7 @@ class Shipment:
 
 
 def pack_delivery(
-    sink: pa.BufferOutputStream, delivery: Delivery, partition: int, piece: int, derived: Derived | None = None
+    sink: pa.NativeFile, delivery: Delivery, partition: int, piece: int, derived: Derived | None = None
 ) -> None:
     """Append a delivery to a byte sink; words that follow from the payload stay behind."""
     block, derived = delivery.block, derived or {}
@@ -60,7 +60,7 @@ def pack_delivery(
         writer.write_batch(pa.record_batch([*arrays, *payload], schema=schema))
 
 
-def pack_header(sink: pa.BufferOutputStream, side: Side, header: Header) -> None:
+def pack_header(sink: pa.NativeFile, side: Side, header: Header) -> None:
     """Append a header to a byte sink."""
     note = {"side": side, "partition": header.partition, "piece": -1, "rows": header.rows, "newest": header.newest,
             "refused": header.refused}  # fmt: skip

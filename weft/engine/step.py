@@ -70,9 +70,10 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
             holder.insert(fresh[side])
         runs[side] = tuple(holder.snapshot())
     before = {side: expired_before(spec, side, state.clock) for side in SIDES}
-    after = replace(state, runs=runs, before=before, clock=clock)
-    sample = {side: _sample(spec, side, runs[side]) for side in SIDES}
-    alive = {side: _alive(spec, side, runs[side], before[side]) for side in SIDES}
+    kept = {side: tuple(_outliving(spec, side, runs[side], expired_before(spec, side, clock))) for side in SIDES}
+    after = replace(state, runs=kept, before=before, clock=clock)
+    sample = {side: _sample(spec, side, kept[side]) for side in SIDES}
+    alive = {side: _alive(spec, side, kept[side], before[side]) for side in SIDES}
     stats = TaskStats(arrived, after.rows, late, sample, alive=alive)
 
     def pairs() -> Iterator[Pairs]:
@@ -93,7 +94,7 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
         {side: fresh[side].words for side in SIDES},
         {side: asking[side].words for side in SIDES},
         {side: fresh[side].u for side in SIDES},
-        lambda side: _held(spec, side, runs[side]),
+        lambda side: _held(spec, side, kept[side]),
     )
     return Step(after, stats, view, pairs)
 
@@ -121,6 +122,21 @@ def _drop_late(
         return block, role, 0
     late = int(((role[~on_time] & HOME) != 0).sum())
     return block.filter(on_time), role[on_time], late
+
+
+def _outliving(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> Iterator[Run]:
+    """Yield the runs as they are kept: without the rows that no later batch can meet, where those are many.
+
+    A batch longer than the window brings mostly such rows. What lies in a segment already stays as it is.
+    """
+    column = spec.expiry(side)
+    for run in runs:
+        if column is None or run.segment:
+            yield run
+        elif run.newest >= before:
+            stays = run.column(column) >= before
+            many = 4 * np.count_nonzero(stays) > 3 * run.rows
+            yield run if many else Run(run.parts, run.row[stays[run.row]], run.newest, run.span).compacted()
 
 
 def _alive(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> int:

@@ -17,7 +17,7 @@ from weft.engine.gather import Pairs
 from weft.index import Index, Matches, Probe
 from weft.kernels import float_of, narrow
 from weft.spec import JoinSpec, Op, Term
-from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Side, Words
+from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Side, Words, columns_at
 
 __all__ = ["once", "terms_hold"]
 
@@ -52,7 +52,7 @@ def _oriented(spec: JoinSpec, side: Side, block: Block, match: Matches, among: s
 
     Without a residual that is decided here; with one, `swapped` tells the runtime which pairs to check both ways.
     """
-    probing, stored = block.words[:, match.probe], match.run.words[:, match.stored]
+    probing, stored = columns_at(block.words, match.probe), columns_at(match.run.words, match.stored)
     left, right = (probing, stored) if side == "left" else (stored, probing)
     swapped = _left_is_earlier(spec, left, right, side, among) & terms_hold(spec.terms, right, left)
     if spec.left.nulls is not None:

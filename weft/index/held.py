@@ -17,7 +17,7 @@ from weft.index.run import Run
 from weft.kernels.directory import directory_of
 from weft.kernels.packed import Frame, Packed, pack, pack_by
 from weft.kernels.search import Fences, fences_of
-from weft.types import Rows, Words
+from weft.types import Rows, Words, columns_at
 
 __all__ = ["Held"]
 
@@ -52,7 +52,7 @@ class Held:
     @cached_property
     def in_order(self) -> tuple[Words, Rows]:
         """Return all words in index order, and the positions they then have: for checks of many candidates."""
-        return np.ascontiguousarray(self.run.words[:, self.run.row]), np.arange(len(self.run), dtype=np.int32)
+        return columns_at(self.run.words, self.run.row), np.arange(len(self.run), dtype=np.int32)
 
     def pack(self, frame: Frame) -> Packed:
         """Return the keys packed in that frame; it must hold them."""

@@ -26,7 +26,7 @@ from weft.index.compact import merge_runs, run_of
 from weft.index.held import Held
 from weft.index.runs import Runs
 from weft.index.tiers import merge_from
-from weft.types import Block, Bools, Rows, Words
+from weft.types import Block, Bools, Rows, Words, columns_at
 
 __all__ = ["LINKS", "HotCold"]
 
@@ -113,7 +113,7 @@ class HotCold(Runs):
             for rows, parts in ((np.flatnonzero(leaves & alive), moved), (np.flatnonzero(~leaves & alive), None)):
                 if not len(rows):
                     continue
-                block = Block(run.words[:, rows], run.u[rows], run.payload.take(pa.array(rows)))
+                block = Block(columns_at(run.words, rows), run.u[rows], run.payload.take(pa.array(rows)))
                 if parts is None:
                     kept.append(run_of(block, self.layout, self.expiry))
                 else:

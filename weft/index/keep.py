@@ -9,9 +9,9 @@ from weft.index.held import Held
 from weft.index.lines import line_of
 from weft.index.plan import Plan, Remaining
 from weft.index.spans import Span, count_window
-from weft.kernels.keep import keep_counted, keep_either, keep_last, keep_ranged
+from weft.kernels.keep import keep_apart, keep_counted, keep_either, keep_last, keep_ranged
 from weft.spec.terms import Op, Term
-from weft.types import Rows
+from weft.types import WORD_MAX, WORD_MIN, Rows
 
 __all__ = ["Keep", "keeper"]
 
@@ -31,7 +31,7 @@ def keeper(held: Held, plan: Plan, remaining: Remaining) -> Keep | None:
     if len(spans) + len(odd) == 0:
         return Keep(lambda _probe, _stored, count: count, looks_nothing_up=True)
     if len(spans) == 1 and not odd:
-        return _counted(held, plan, spans[0]) or _ranged(held, remaining)
+        return _counted(held, plan, spans[0]) or _apart(held, plan, spans[0]) or _ranged(held, remaining)
     if len(odd) == 1 and not spans and odd[0].op is Op.LAST:
         return _last(held, plan, odd[0])
     return None
@@ -65,6 +65,22 @@ def _counted(held: Held, plan: Plan, span: Span) -> Keep | None:
     if line is None:
         return None
     return Keep(lambda probe, stored, count: keep_counted(probe, stored, count, *line), looks_nothing_up=True)
+
+
+def _apart(held: Held, plan: Plan, span: Span) -> Keep | None:
+    """Check the difference of two words, where none can leave the domain."""
+    (first, last), (low, high) = plan.probe.block.limits[span.left], held.zone(span.right)
+    if low - last < WORD_MIN or high - first > WORD_MAX:
+        return None
+    asking, words = plan.probe.block.words[span.left], held.run.column(span.right)
+    least = WORD_MIN if span.least is None else max(WORD_MIN, span.least)
+    most = WORD_MAX if span.most is None else min(WORD_MAX, span.most)
+    if least > WORD_MAX or most < WORD_MIN:
+        return None
+    return Keep(
+        lambda probe, stored, count: keep_apart(probe, stored, count, asking, words, least, most),
+        looks_nothing_up=False,
+    )
 
 
 def _ranged(held: Held, remaining: Remaining) -> Keep:

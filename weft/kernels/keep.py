@@ -8,7 +8,7 @@ from weft.kernels.jit import kernel
 from weft.kernels.prefetch import prefetch
 from weft.types import Rows, Words
 
-__all__ = ["keep_counted", "keep_either", "keep_last", "keep_ranged"]
+__all__ = ["keep_apart", "keep_counted", "keep_either", "keep_last", "keep_ranged"]
 
 _AHEAD = 16
 
@@ -52,6 +52,21 @@ def keep_ranged(probe: Rows, stored: Rows, count: int, words: Words, lo: Words, 
         word = words[np.uint64(s)]
         probe[kept], stored[kept] = p, s
         kept += np.uint64(word >= lo[np.uint64(p)]) & np.uint64(word <= hi[np.uint64(p)])
+    return np.int64(kept)
+
+
+@kernel
+def keep_apart(probe: Rows, stored: Rows, count: int, asking: Words, words: Words, least: int, most: int) -> int:
+    """Keep the pairs with `least <= stored word - probe's word <= most`; no such difference may leave the domain."""
+    kept = np.uint64(0)
+    for k in range(count):
+        if k + _AHEAD < count:
+            prefetch(words, np.int64(stored[np.uint64(k + _AHEAD)]))
+            prefetch(asking, np.int64(probe[np.uint64(k + _AHEAD)]))
+        p, s = probe[np.uint64(k)], stored[np.uint64(k)]
+        apart = words[np.uint64(s)] - asking[np.uint64(p)]
+        probe[kept], stored[kept] = p, s
+        kept += np.uint64(apart >= least) & np.uint64(apart <= most)
     return np.int64(kept)
 
 

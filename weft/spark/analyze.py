@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -34,6 +34,8 @@ class Output:
 
     name: str
     column: Column
+    plain: tuple[Side, str] | None = None
+    """The side and the column that it simply is; None if it is more."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ def _select(
     outputs, needed = [], set()
     for node in items_found:
         body = children(node)[0] if kind(node) == "Alias" else node
-        outputs.append(Output(str(node.name()), column_of(spark, moved(body))))
+        outputs.append(Output(str(node.name()), column_of(spark, moved(body)), _plain(plan, body)))
         needed |= {int(a.exprId().id()) for a in attributes(body)}
     return tuple(outputs), needed
 
@@ -234,8 +236,18 @@ def _everything(plan: Any, suffix: str, spark: SparkSession, moved: Any) -> tupl
         name = str(node.name())
         named.append((name + suffix if name.lower() in taken else name, node))
     _no_collision([name for name, _ in named], "give suffix= a text that makes them apart, or choose with select=.")
-    outputs = tuple(Output(name, column_of(spark, moved(node))) for name, node in named)
+    outputs = tuple(Output(name, column_of(spark, moved(node)), _plain(plan, node)) for name, node in named)
     return outputs, {int(node.exprId().id()) for _, node in named}
+
+
+def _plain(plan: Any, node: Node) -> tuple[Side, str] | None:
+    """Tell which column of which side an expression simply is."""
+    if kind(node) == "AttributeReference":
+        found = int(node.exprId().id())
+        for side, rows in (("left", plan.left()), ("right", plan.right())):
+            if any(int(each.exprId().id()) == found for each in _outputs(rows)):
+                return cast("Side", side), str(node.name())
+    return None
 
 
 def _no_collision(names: list[str], hint: str) -> None:

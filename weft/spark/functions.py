@@ -12,7 +12,7 @@ import pyarrow as pa
 from weft.engine import Inputs, Job, Router, Worker, pack_delivery, pack_header
 from weft.routing import Plan
 from weft.spark.place import Where
-from weft.spark.shuttle import Inbox, open_route, pieces, ship
+from weft.spark.shuttle import Inbox, Outbox, open_route, pieces
 from weft.types import Side
 
 __all__ = ["JoinTask", "RouteTask"]
@@ -33,18 +33,19 @@ class RouteTask:
         """Route one partition."""
         here, plan = open_route(self.job, self.where, self.plan)
         routers = [Router(self.job.spec, s, self.inputs[s], plan, here.batch or 0, here.partition) for s in self.sides]
+        outbox = Outbox(here.partition)
         for piece, table in enumerate(pieces(batches, whole=self.job.spec.counted)):
             for router in routers:
                 derived = self.job.derived[router.side]
                 cut = router.route(_typed(table, self.job.payload[router.side]))
-                yield from ship(
+                yield from outbox.ship(
                     (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece, derived=derived))
                     for d in cut
                 )
         for router in routers:
             write = partial(pack_header, side=router.side, header=router.header())
             if router.position:
-                yield from ship((task, write) for task in range(plan.tasks))
+                yield from outbox.ship((task, write) for task in range(plan.tasks))
 
 
 def _typed(table: pa.Table, payload: pa.Schema) -> pa.Table:

@@ -103,7 +103,12 @@ class _Travel:
 
     def routed(self, inputs: Inputs, side: Side) -> SideInput:
         """Return the projected frame and the payload under the names it has behind the join."""
-        chosen = [column.alias(f"c{number}") for number, column in enumerate(self.columns.values())]
+        # Payload columns come first and keep their names: a frame of nothing else is not copied.
+        payload_columns = len(self.names)
+        chosen = [
+            column if number < payload_columns else column.alias(f"_weft{number}")
+            for number, column in enumerate(self.columns.values())
+        ]
         routed = self.frame.select(*chosen or [F.lit(False).alias("nothing")])
         fields = [self.frame.schema[name] for name in self.names]
         payload = StructType([StructField(f"{side[0]}{i}", f.dataType, f.nullable) for i, f in enumerate(fields)])

@@ -124,12 +124,22 @@ class Built:
         job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload, derived)
         plan = None if self.where is not None else self._static_plan()
         routed = self._routed(job, plan)
-        output = StructType([*self.sides["left"].payload.fields, *self.sides["right"].payload.fields])
+        fields = [*self.sides["left"].payload.fields, *self.sides["right"].payload.fields]
+        if self._as_it_is:
+            names = [output.name for output in self.analyzed.outputs]
+            fields = [StructField(n, f.dataType, f.nullable) for n, f in zip(names, fields, strict=True)]
+        output = StructType(fields)
         if self._both_ways:
             output = StructType([*output.fields, StructField("swapped", BooleanType())])
         task = JoinTask(job, self.where, arrow_schema(self.analyzed.spark, output), plan)
         joined = routed.repartitionById(self.tasks, F.col("task")).mapInArrow(task, output)
-        return self._project(joined)
+        return joined if self._as_it_is else self._project(joined)
+
+    @property
+    def _as_it_is(self) -> bool:
+        """Tell whether pairs leave as the tasks give them: then no projection has to copy every row once more."""
+        given = [(side, name) for side in SIDES for name in self.analyzed.payload[side]]
+        return self.analyzed.residual is None and [output.plain for output in self.analyzed.outputs] == given
 
     @property
     def _both_ways(self) -> bool:

@@ -34,7 +34,7 @@ from weft.routing.documents import DocumentPlan, DocumentScheme, document_scheme
 from weft.spark.arrow import arrow_schema
 from weft.spark.inputs import check_is_window, check_time_columns
 from weft.spark.place import Where, name_for, tasks_for, where_for
-from weft.spark.shuttle import SHIPPED_DDL, Inbox, open_route, pieces, ship
+from weft.spark.shuttle import SHIPPED_DDL, Inbox, Outbox, open_route, pieces
 from weft.spec import Unbounded, Window, unbounded
 from weft.types import SIDES, Side
 
@@ -175,7 +175,7 @@ class DocumentRouteTask:
         """Route one partition."""
         (here, plan), spec = open_route(self.job, self.where, self.plan), self.job.spec
         router: DocumentRouter | None = None
-        refused = 0
+        outbox, refused = Outbox(here.partition), 0
         for piece, table in enumerate(pieces(batches, whole=spec.counted)):
             if router is None:
                 inputs = document_inputs(table.num_columns > 2)
@@ -183,7 +183,7 @@ class DocumentRouteTask:
             coded, unread = self._coded(table)
             refused += unread
             deliveries = router.route(coded)
-            yield from ship(
+            yield from outbox.ship(
                 (d.task, partial(pack_delivery, delivery=light(d), partition=here.partition, piece=piece))
                 for d in deliveries
             )
@@ -191,7 +191,7 @@ class DocumentRouteTask:
             roles: tuple[Side, ...] = SIDES if spec.self_join else (self.side,)
             for role in roles:  # one stream has one clock: both sides of it advance
                 write = partial(pack_header, side=role, header=replace(router.header(), refused=refused))
-                yield from ship((task, write) for task in range(plan.tasks))
+                yield from outbox.ship((task, write) for task in range(plan.tasks))
 
     def _coded(self, table: pa.Table) -> tuple[pa.Table, int]:
         """Return the documents as coded pairs, and how many lines are none."""

@@ -12,6 +12,10 @@ __all__ = ["SETTINGS", "session"]
 SETTINGS = {
     # Larger Arrow batches: a hop between the JVM and Python costs per batch.
     "spark.sql.execution.arrow.maxRecordsPerBatch": "100000",
+    # Tasks are told apart by their number: there is nothing to adapt, and each micro-batch would be planned twice.
+    "spark.sql.adaptive.streaming.stateless.enabled": "false",
+    # Smaller ones where rows are large, as the blocks between route and join are: buffers that grow are copied.
+    "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     # Blocks are Arrow already; compressing them again costs more than the local wire.
     "spark.shuffle.compress": "false",
     # The micro-batch plan has few, large tasks; two hundred shuffle partitions for what follows the join are too many.

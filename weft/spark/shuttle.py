@@ -1,13 +1,15 @@
 """What every join's tasks share on Spark: pieces of a partition, messages to tasks, and what reaches one.
 
-A route task reads its partition in pieces and *ships* messages; they travel as one binary column beside the number of their
-task. A join task opens its `Inbox`. What is in the messages is the engine's business.
+A route task reads its partition in pieces and *ships* messages through its `Outbox`; they travel as one binary column beside
+the number of their task, large ones in slices: Spark handles many bodies of a few megabytes faster than one of many. A join
+task opens its `Inbox`. What is in the messages is the engine's business.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +22,21 @@ from weft.spark.context import where_am_i
 from weft.spark.place import Where
 from weft.state import StateStore
 
-__all__ = ["PIECE", "SHIPPED", "SHIPPED_DDL", "Inbox", "open_route", "pieces", "ship"]
+__all__ = ["PIECE", "SHIPPED", "SHIPPED_DDL", "Inbox", "Outbox", "open_route", "pieces"]
 
 PIECE = 1 << 20
 """Rows that are routed at a time."""
 
-SHIPPED = pa.schema([pa.field("task", pa.int32()), pa.field("body", pa.binary())])
-SHIPPED_DDL = "task int, body binary"
+SLICE = 1 << 22
+"""Bytes of a message that travel together."""
+
+SHIPPED = pa.schema(
+    [
+        pa.field("task", pa.int32()), pa.field("message", pa.int64()), pa.field("slice", pa.int32()),
+        pa.field("body", pa.binary()),
+    ]
+)  # fmt: skip
+SHIPPED_DDL = "task int, message long, slice int, body binary"
 
 
 def open_route(job: Job, where: Where | None, plan: Plan | None) -> tuple[Here, Plan]:
@@ -53,26 +63,48 @@ def pieces(batches: Iterable[pa.RecordBatch], *, whole: bool) -> Iterator[pa.Tab
         yield pa.Table.from_batches(gathered).combine_chunks()
 
 
-def ship(messages: Iterable[tuple[int, Callable[[pa.BufferOutputStream], None]]]) -> Iterator[pa.RecordBatch]:
-    """Write messages one behind the other into a buffer and hand it out as one binary column, without a copy each."""
-    sink = pa.BufferOutputStream()
-    tasks: list[int] = []
-    ends = [0]
-    for task, write in messages:
-        write(sink)
-        tasks.append(task)
-        ends.append(sink.tell())
-        if ends[-1] > 1 << 28:
-            yield _shipped(sink, tasks, ends)
-            sink, tasks, ends = pa.BufferOutputStream(), [], [0]
-    if tasks:
-        yield _shipped(sink, tasks, ends)
+Message = tuple[int, Callable[[pa.NativeFile], None]]
+"""A task, and what writes the message to it."""
 
 
-def _shipped(sink: pa.BufferOutputStream, tasks: list[int], ends: list[int]) -> pa.RecordBatch:
-    offsets = pa.py_buffer(np.array(ends, np.int32))
-    body = pa.Array.from_buffers(pa.binary(), len(tasks), [None, offsets, sink.getvalue()])
-    return pa.record_batch([pa.array(tasks, pa.int32()), body], schema=SHIPPED)
+class Outbox:
+    """Ships the messages of one route task."""
+
+    def __init__(self, partition: int) -> None:
+        self._next = partition << 32  # messages of all partitions are told apart
+
+    def ship(self, messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
+        """Write messages one behind the other into a buffer and hand it out as binary values, without a copy each."""
+        gathered: list[Message] = []
+        ends = [0]
+        for task, write in messages:
+            counter = pa.MockOutputStream()  # counts bytes and keeps none
+            write(counter)
+            gathered.append((task, write))
+            ends.append(ends[-1] + counter.size())
+            if ends[-1] > 1 << 28:
+                yield self._shipped(gathered, ends)
+                gathered, ends = [], [0]
+        if gathered:
+            yield self._shipped(gathered, ends)
+
+    def _shipped(self, messages: Sequence[Message], ends: Sequence[int]) -> pa.RecordBatch:
+        # Of the right size at once, and of pages that were in use before (`keep_pages`): growing costs more than writing.
+        data = pa.py_buffer(np.empty(ends[-1], np.uint8))
+        with pa.FixedSizeBufferWriter(data) as sink:
+            for _, write in messages:
+                write(sink)
+        slices = [-(-(end - start) // SLICE) for start, end in pairwise(ends)]
+        number = np.concatenate([np.arange(count) for count in slices])
+        place = np.repeat(np.array(ends[:-1]), slices) + number * SLICE
+        offsets = pa.py_buffer(np.append(place, ends[-1]).astype(np.int32))
+        tasks = np.repeat(np.array([task for task, _ in messages], np.int32), slices)
+        message = np.repeat(self._next + np.arange(len(messages)), slices)
+        self._next += len(messages)
+        body = pa.Array.from_buffers(pa.binary(), len(number), [None, offsets, data])
+        return pa.record_batch(
+            [pa.array(tasks), pa.array(message), pa.array(number.astype(np.int32)), body], schema=SHIPPED
+        )
 
 
 @dataclass(frozen=True)
@@ -100,11 +132,23 @@ class Inbox:
 
     def shipments(self) -> list[Shipment]:
         """Unpack the messages; arrays stay views of them."""
-        return [unpack(body) for batch in self.shipped for body in _bodies(batch)]
+        slices: dict[int, list[tuple[int, pa.Buffer]]] = {}
+        for batch in self.shipped:
+            for message, number, body in zip(
+                batch.column(1).to_pylist(), batch.column(2).to_pylist(), _bodies(batch.column(3)), strict=True
+            ):
+                slices.setdefault(message, []).append((number, body))
+        return [unpack(_whole(sorted(parts, key=lambda part: part[0]))) for parts in slices.values()]
 
 
-def _bodies(batch: pa.RecordBatch) -> Iterator[pa.Buffer]:
-    column = batch.column(1)
+def _whole(parts: Sequence[tuple[int, pa.Buffer]]) -> pa.Buffer:
+    """Put the slices of a message together."""
+    if len(parts) == 1:
+        return parts[0][1]
+    return pa.py_buffer(np.concatenate([np.frombuffer(body, np.uint8) for _, body in parts]))
+
+
+def _bodies(column: pa.Array) -> Iterator[pa.Buffer]:
     _, _, data = column.buffers()
     width = np.dtype(np.int64 if pa.types.is_large_binary(column.type) else np.int32)  # by the session's settings
     ends = np.frombuffer(column.buffers()[1], width, len(column) + 1, column.offset * width.itemsize)
