@@ -133,10 +133,13 @@ def _outliving(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -
     for run in runs:
         if column is None or run.segment:
             yield run
-        elif run.newest >= before:
+        elif run.newest >= before:  # the newest row itself may have moved to another task
             stays = run.column(column) >= before
-            many = 4 * np.count_nonzero(stays) > 3 * run.rows
-            yield run if many else Run(run.parts, run.row[stays[run.row]], run.newest, run.span).compacted()
+            rows = run.row[stays[run.row]]
+            if 4 * len(rows) > 3 * run.rows:
+                yield run
+            elif len(rows):
+                yield Run(run.parts, rows, run.newest, run.span).compacted()
 
 
 def _alive(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> int:

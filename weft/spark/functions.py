@@ -33,7 +33,7 @@ class RouteTask:
         """Route one partition."""
         here, plan = open_route(self.job, self.where, self.plan)
         routers = [Router(self.job.spec, s, self.inputs[s], plan, here.batch or 0, here.partition) for s in self.sides]
-        outbox = Outbox(here.partition)
+        outbox = Outbox(here.partition, self.sides[0])
         for piece, table in enumerate(pieces(batches, whole=self.job.spec.counted)):
             for router in routers:
                 derived = self.job.derived[router.side]

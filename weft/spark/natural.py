@@ -175,7 +175,7 @@ class DocumentRouteTask:
         """Route one partition."""
         (here, plan), spec = open_route(self.job, self.where, self.plan), self.job.spec
         router: DocumentRouter | None = None
-        outbox, refused = Outbox(here.partition), 0
+        outbox, refused = Outbox(here.partition, self.side), 0
         for piece, table in enumerate(pieces(batches, whole=spec.counted)):
             if router is None:
                 inputs = document_inputs(table.num_columns > 2)

@@ -21,6 +21,7 @@ from weft.spark.context import Where as Here
 from weft.spark.context import where_am_i
 from weft.spark.place import Where
 from weft.state import StateStore
+from weft.types import SIDES, Side
 
 __all__ = ["PIECE", "SHIPPED", "SHIPPED_DDL", "Inbox", "Outbox", "open_route", "pieces"]
 
@@ -68,10 +69,13 @@ Message = tuple[int, Callable[[pa.NativeFile], None]]
 
 
 class Outbox:
-    """Ships the messages of one route task."""
+    """Ships the messages of one route task.
 
-    def __init__(self, partition: int) -> None:
-        self._next = partition << 32  # messages of all partitions are told apart
+    All messages are told apart: by partition, by side (a union may run both sides in one partition), by number.
+    """
+
+    def __init__(self, partition: int, side: Side) -> None:
+        self._next = (2 * partition + SIDES.index(side)) << 32
 
     def ship(self, messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
         """Write messages one behind the other into a buffer and hand it out as binary values, without a copy each."""
