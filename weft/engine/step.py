@@ -70,7 +70,10 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
             holder.insert(fresh[side])
         runs[side] = tuple(holder.snapshot())
     before = {side: expired_before(spec, side, state.clock) for side in SIDES}
-    kept = {side: tuple(_outliving(spec, side, runs[side], expired_before(spec, side, clock))) for side in SIDES}
+    kept = {
+        side: tuple(_outliving(spec, side, runs[side], state.runs[side], expired_before(spec, side, clock)))
+        for side in SIDES
+    }
     after = replace(state, runs=kept, before=before, clock=clock)
     sample = {side: _sample(spec, side, kept[side]) for side in SIDES}
     alive = {side: _alive(spec, side, kept[side], before[side]) for side in SIDES}
@@ -124,14 +127,16 @@ def _drop_late(
     return block.filter(on_time), role[on_time], late
 
 
-def _outliving(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> Iterator[Run]:
+def _outliving(
+    spec: JoinSpec, side: Side, runs: tuple[Run, ...], old: tuple[Run, ...], before: int
+) -> Iterator[Run]:  # fmt: skip
     """Yield the runs as they are kept: without the rows that no later batch can meet, where those are many.
 
-    A batch longer than the window brings mostly such rows. What lies in a segment already stays as it is.
+    A batch longer than the window brings mostly such rows. Runs that this batch found stay as they are: they are written.
     """
     column = spec.expiry(side)
     for run in runs:
-        if column is None or run.segment:
+        if column is None or any(run is each for each in old):
             yield run
         elif run.newest >= before:  # the newest row itself may have moved to another task
             stays = run.column(column) >= before
