@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
@@ -303,3 +304,17 @@ def test_duckdb_confirms_a_large_streaming_join(desk):
     desk.run(joined)
     assert _digest(desk.spark.read.parquet(str(desk.folder / "out"))) == expected
     assert desk.late() == {"left": 0, "right": 0}
+
+
+@pytest.mark.parametrize("name", ["a.b", "a`b", "ä", "two words", "_weft1", "task", "c0"])
+def test_columns_of_any_name_and_sides_of_one_partition(spark, name: str) -> None:
+    """A union runs two single partitions as one, and PySpark looks columns up by name."""
+    left = spark.range(0, 40, 1, 1).selectExpr("id", "id % 7 AS x").withColumn(name, F.col("id") * 2)
+    right = spark.range(0, 40, 1, 1).selectExpr("id", "id % 5 AS x").withColumn(name, F.col("id") * 3)
+    quoted = "`" + name.replace("`", "``") + "`"
+    joined = weft.join(left, right, on=f"abs(l.x - r.x) <= 1 AND l.{quoted} < r.{quoted}", tasks=3)
+    found = Counter((row["id"], row[name], row["id_right"], row[f"{name}_right"]) for row in joined.collect())
+    wanted = Counter(
+        (i, 2 * i, j, 3 * j) for i in range(40) for j in range(40) if abs(i % 7 - j % 5) <= 1 and 2 * i < 3 * j
+    )
+    assert found == wanted

@@ -24,6 +24,7 @@ def delivery(side: Side, task: int, rows: int) -> Delivery:
 def test_slices_come_together_whatever_their_order(monkeypatch, size) -> None:
     """Both sides ship from one partition, as a union of single partitions has it run."""
     monkeypatch.setattr(shuttle, "SLICE", size)
+    monkeypatch.setattr(shuttle, "_TOGETHER", 3)
     shipped: list[pa.RecordBatch] = []
     for side in SIDES:
         outbox = Outbox(0, side)

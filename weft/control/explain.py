@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -155,7 +156,9 @@ def _times(left: float, right: float) -> str:
 def _name(spec: JoinSpec, side: str, column: int) -> str:
     part = spec.left if side == "left" else spec.right
     if column < len(part.keys):
-        return part.keys[column].text
+        text = part.keys[column].text
+        # The two roles of a self join share one frame, so both keys are read over `a`.
+        return re.sub(r"\ba\.", "b.", text) if spec.self_join and side == "right" else text
     names: dict[Any, str] = {
         part.time: "time",
         part.bucket: "window number",

@@ -103,16 +103,19 @@ class _Travel:
 
     def routed(self, inputs: Inputs, side: Side) -> SideInput:
         """Return the projected frame and the payload under the names it has behind the join."""
-        # Payload columns come first and keep their names: a frame of nothing else is not copied.
-        payload_columns = len(self.names)
-        chosen = [
-            column if number < payload_columns else column.alias(f"_weft{number}")
-            for number, column in enumerate(self.columns.values())
-        ]
-        routed = self.frame.select(*chosen or [F.lit(False).alias("nothing")])
+        chosen = [column.alias(f"c{number}") for number, column in enumerate(self.columns.values())]
+        if len(chosen) == len(self.names) and list(self.names) == self.frame.columns and all(map(_simple, self.names)):
+            routed = self.frame  # it is what travels: a projection would copy every row for other names
+        else:
+            routed = self.frame.select(*chosen or [F.lit(False).alias("nothing")])
         fields = [self.frame.schema[name] for name in self.names]
         payload = StructType([StructField(f"{side[0]}{i}", f.dataType, f.nullable) for i, f in enumerate(fields)])
         return SideInput(routed, inputs, payload, _arrow(self.analyzed.spark, payload, self.names))
+
+
+def _simple(name: str) -> bool:
+    """Tell whether a column can be named as it is; PySpark's functions look their columns up by name, unquoted."""
+    return name.isascii() and name.isidentifier()
 
 
 def check_is_window(window: object) -> None:

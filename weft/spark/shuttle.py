@@ -31,6 +31,9 @@ PIECE = 1 << 20
 SLICE = 1 << 22
 """Bytes of a message that travel together."""
 
+_TOGETHER = 256
+"""Slices in one record batch: a gibibyte, so that a message of any size can travel."""
+
 SHIPPED = pa.schema(
     [
         pa.field("task", pa.int32()), pa.field("message", pa.int64()), pa.field("slice", pa.int32()),
@@ -87,12 +90,12 @@ class Outbox:
             gathered.append((task, write))
             ends.append(ends[-1] + counter.size())
             if ends[-1] > 1 << 28:
-                yield self._shipped(gathered, ends)
+                yield from self._shipped(gathered, ends)
                 gathered, ends = [], [0]
         if gathered:
-            yield self._shipped(gathered, ends)
+            yield from self._shipped(gathered, ends)
 
-    def _shipped(self, messages: Sequence[Message], ends: Sequence[int]) -> pa.RecordBatch:
+    def _shipped(self, messages: Sequence[Message], ends: Sequence[int]) -> Iterator[pa.RecordBatch]:
         # Of the right size at once, and of pages that were in use before (`keep_pages`): growing costs more than writing.
         data = pa.py_buffer(np.empty(ends[-1], np.uint8))
         with pa.FixedSizeBufferWriter(data) as sink:
@@ -100,15 +103,18 @@ class Outbox:
                 write(sink)
         slices = [-(-(end - start) // SLICE) for start, end in pairwise(ends)]
         number = np.concatenate([np.arange(count) for count in slices])
-        place = np.repeat(np.array(ends[:-1]), slices) + number * SLICE
-        offsets = pa.py_buffer(np.append(place, ends[-1]).astype(np.int32))
+        place = np.append(np.repeat(np.array(ends[:-1]), slices) + number * SLICE, ends[-1])
         tasks = np.repeat(np.array([task for task, _ in messages], np.int32), slices)
         message = np.repeat(self._next + np.arange(len(messages)), slices)
         self._next += len(messages)
-        body = pa.Array.from_buffers(pa.binary(), len(number), [None, offsets, data])
-        return pa.record_batch(
-            [pa.array(tasks), pa.array(message), pa.array(number.astype(np.int32)), body], schema=SHIPPED
-        )
+        for first in range(0, len(number), _TOGETHER):
+            some = slice(first, first + _TOGETHER)
+            offsets = place[first : first + _TOGETHER + 1]
+            there = data.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+            offsets = pa.py_buffer((offsets - offsets[0]).astype(np.int32))
+            body = pa.Array.from_buffers(pa.binary(), len(tasks[some]), [None, offsets, there])
+            columns = [pa.array(tasks[some]), pa.array(message[some]), pa.array(number[some].astype(np.int32)), body]
+            yield pa.record_batch(columns, schema=SHIPPED)
 
 
 @dataclass(frozen=True)
