@@ -71,7 +71,7 @@ def test_merging_is_sorting_what_is_alive(data: st.DataObject) -> None:
         pieces.append((pack(keys[order], order.astype(np.int32), frame).words, shift - dead))
         wanted += [(int(keys[row]), row - dead + shift) for row in range(dead, len(keys))]
         shift += len(keys) - dead
-    assume(len(pieces) > 1 or pieces[0][1] == 0)
+    assume(len(pieces) > 1 or pieces[0][1] == 0)  # one piece alone is not merged, so nothing shifts it
     made = drop_dead(Packed(merge_words(pieces), frame), shift)
     assert list(zip(made.keys.tolist(), made.rows.tolist(), strict=True)) == sorted(wanted)
     fresh = Packed(made.words, frame).fences

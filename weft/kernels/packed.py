@@ -161,7 +161,7 @@ def row_at(keys: Words, row: Beside, at: int) -> int:
 
 def prefetch_row(row: Beside, at: int) -> None:
     """Ask for the line of a key's row, in a kernel."""
-    raise NotImplementedError
+    raise NotImplementedError  # as above
 
 
 def _row_at(keys: Any, row: Any, at: Any) -> Any:
