@@ -31,7 +31,7 @@ def keeper(held: Held, plan: Plan, remaining: Remaining) -> Keep | None:
     if len(spans) + len(odd) == 0:
         return Keep(lambda _probe, _stored, count: count, looks_nothing_up=True)
     if len(spans) == 1 and not odd:
-        return _counted(held, plan, spans[0]) or _apart(held, plan, spans[0]) or _ranged(held, remaining)
+        return _counted(held, plan, spans[0]) or _apart(held, plan, spans[0]) or _ranged(held, plan, remaining)
     if len(odd) == 1 and not spans and odd[0].op is Op.LAST:
         return _last(held, plan, odd[0])
     return None
@@ -83,8 +83,8 @@ def _apart(held: Held, plan: Plan, span: Span) -> Keep | None:
     )
 
 
-def _ranged(held: Held, remaining: Remaining) -> Keep:
-    words, checks = held.run.column(remaining.spans[0].right), remaining.arrays
+def _ranged(held: Held, plan: Plan, remaining: Remaining) -> Keep:
+    words, checks = held.run.column(remaining.spans[0].right), plan.arrays(remaining)
     lo, hi = checks.lo[0], checks.hi[0]
     return Keep(lambda probe, stored, count: keep_ranged(probe, stored, count, words, lo, hi), looks_nothing_up=False)
 

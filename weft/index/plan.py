@@ -38,29 +38,26 @@ class Scratch(NamedTuple):
     end: Rows
 
 
-@dataclass(frozen=True)
-class Remaining:
+class Remaining(NamedTuple):
     """What is still to be checked per candidate of a run."""
 
-    plan: Plan
     spans: tuple[Span, ...]
     odd: tuple[Term, ...]
-
-    @cached_property
-    def arrays(self) -> Checks:
-        """Return the checks as the kernels want them."""
-        return self.plan.arrays(self.spans, self.odd)
 
 
 @dataclass
 class Plan:
-    """One probe against the runs of one index."""
+    """One probe against the runs of one index.
+
+    It holds arrays of the batch's size, so nothing that it holds may point back to it: in a circle they would stay
+    until Python looks for circles, and the next batch would work on fresh pages.
+    """
 
     probe: Probe
     layout: Layout
     _ranges: dict[int, Ranges] = field(default_factory=dict)
     _bounds: dict[Span, tuple[Words, Words]] = field(default_factory=dict)
-    _made: dict[tuple[Span | Term, ...], Remaining] = field(default_factory=dict)
+    _arrays: dict[Remaining, Checks] = field(default_factory=dict)
 
     @cached_property
     def scratch(self) -> Scratch:
@@ -106,13 +103,15 @@ class Plan:
                 spans.append(possible[0])
             else:
                 odd.append(term)
-        key: tuple[Span | Term, ...] = (*spans, *odd)
-        if key not in self._made:
-            self._made[key] = Remaining(self, tuple(spans), tuple(odd))
-        return self._made[key]
+        return Remaining(tuple(spans), tuple(odd))
 
-    def arrays(self, spans: tuple[Span, ...], odd: tuple[Term, ...]) -> Checks:
+    def arrays(self, remaining: Remaining) -> Checks:
         """Return checks as the kernels want them."""
+        if remaining not in self._arrays:
+            self._arrays[remaining] = self._as_arrays(*remaining)
+        return self._arrays[remaining]
+
+    def _as_arrays(self, spans: tuple[Span, ...], odd: tuple[Term, ...]) -> Checks:
         bounds = [self._bound(span) for span in spans]
         return Checks(
             np.array([span.right for span in spans], np.int64),

@@ -124,7 +124,7 @@ class RunSet(ABC):
 
     def _pairs(self, held: Held, plan: Plan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
         """Stream the matches of one run."""
-        yield from self._matches(held, plan, self._find(held, plan, plan.scratch), remaining.arrays, chunk)
+        yield from self._matches(held, plan, self._find(held, plan, plan.scratch), plan.arrays(remaining), chunk)
 
     def _matches(self, held: Held, plan: Plan, hits: Hits, checks: Checks, chunk: int) -> Iterator[Matches]:
         """Stream the candidates that pass the checks."""

@@ -218,7 +218,7 @@ class TreeSet(ABC):
         else:
             lo = hi = np.zeros(len(ranges.rows), np.int64)
         checks = [(kept, plan.checks(kept.held)) for kept in self._kept]
-        served = [(kept, check.arrays) for kept, check in checks if check is not None]
+        served = [(kept, plan.arrays(check)) for kept, check in checks if check is not None]
         for which, numbers in self._candidates(lo, hi, min(chunk, _ROOM)):
             rows = ranges.rows[which]
             for kept, check in served:
