@@ -45,9 +45,11 @@ def test_ranges(keys: list[int], probes: list[tuple[int, int]]) -> None:
 def test_nodes_hold_the_last_smaller_key(n: int, probes: int, domain: int) -> None:
     random = np.random.default_rng(n * probes)
     keys, lo = np.sort(random.integers(0, domain, n)), np.sort(random.integers(-2, domain + 2, probes))
-    node = np.empty(probes, np.int32)
-    search.locate(search.fences_of(keys), lo, node)
-    assert (node == np.maximum(np.searchsorted(keys, lo) - 1, 0) // search.NODE).all()
+    found = np.empty(probes, np.int32)
+    search.locate(search.fences_of(keys), lo, found)
+    assert (np.maximum(found - 1, 0) == np.maximum(np.searchsorted(keys, lo) - 1, 0) // search.NODE).all()
+    search.walk(keys, lo, found)
+    assert (found == np.searchsorted(keys, lo)).all()
 
 
 @given(
@@ -63,15 +65,12 @@ def test_search_and_emission_in_one(keys: list[int], probes: list[tuple[int, int
     row = np.random.default_rng(1).permutation(len(stored)).astype(np.int32)
     rows, fences = np.arange(len(lo), dtype=np.int32)[::-1].copy(), search.fences_of(stored)
     wanted = [(int(rows[i]), int(row[k])) for i, s, e in expected(stored, lo, hi) for k in range(s, e)]
-    for emit in (
-        near.emit_dense,
-        lambda keys, row, *rest: near.emit_sparse(keys, row, fences.fences, fences.fences, False, *rest),
-        lambda keys, row, *rest: near.emit_sparse(keys, row, fences.fences, fences.posts, True, *rest),
-    ):
+    for level, keys_of_level in enumerate((stored, *fences)):
+        first = np.searchsorted(keys_of_level, lo).astype(np.int32)
         found, state = [], np.array([0, -1, 0])
         while state[0] < len(lo):
             probe, out = np.empty(room, np.int32), np.empty(room, np.int32)
-            count = emit(stored, row, rows, lo, hi, state, probe, out)
+            count = near.emit_near(stored, row, fences.fences, level, first, lo, hi, rows, state, probe, out)
             assert count or state[0] == len(lo)
             found += list(zip(probe[:count].tolist(), out[:count].tolist(), strict=True))
         assert found == wanted
@@ -86,9 +85,11 @@ def test_larger_runs_emit_the_same(n: int, probes: int, width: int) -> None:
     hi, row, rows = lo + width, random.permutation(n).astype(np.int32), random.permutation(probes).astype(np.int32)
     wanted = [(int(rows[i]), int(row[k])) for i, s, e in expected(stored, lo, hi) for k in range(s, e)]
     found, state, room = [], np.array([0, -1, 0]), 257
+    fences = search.fences_of(stored)
+    way = near.approach(stored, fences, lo)
     while state[0] < probes:
         probe, out = np.empty(room, np.int32), np.empty(room, np.int32)
-        count = near.emit_near(stored, row, search.fences_of(stored), lo, hi, rows, state, probe, out)
+        count = near.emit_near(stored, row, fences.fences, *way, lo, hi, rows, state, probe, out)
         found += list(zip(probe[:count].tolist(), out[:count].tolist(), strict=True))
     assert found == wanted
 

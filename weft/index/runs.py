@@ -19,7 +19,7 @@ from weft.index.runset import RunSet
 from weft.index.twofold import second_inequality, stream_twofold
 from weft.kernels.dominance import worthwhile
 from weft.kernels.emit import Checks, Hits
-from weft.kernels.near import emit_near
+from weft.kernels.near import approach, emit_near
 from weft.kernels.packed import Beside
 from weft.kernels.search import Fences, find_lexical, find_range
 from weft.types import Block, Words
@@ -67,9 +67,13 @@ class Runs(RunSet):
     ) -> Iterator[Matches]:
         """Search and emit in one pass, then check what remains on the pairs found."""
         run, m, state = held.run, len(ranges.rows), np.array([0, -1, 0])
+        near = approach(searched.keys, searched.fences, searched.lo)
         probe, stored = (buffer[:chunk] for buffer in plan.buffers)  # stay in the cache; what was found is copied out
         while state[0] < m:
-            count = emit_near(*searched, ranges.rows, state, probe, stored)
+            count = emit_near(
+                searched.keys, searched.row, searched.fences.fences, *near, searched.lo, searched.hi, ranges.rows, state,
+                probe, stored,
+            )  # fmt: skip
             count = keep.of(probe, stored, count)
             if count:
                 yield Matches(run, probe[:count].copy(), stored[:count].copy())

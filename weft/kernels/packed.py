@@ -16,12 +16,13 @@ from numba import types
 from numba.extending import overload
 
 from weft.kernels.jit import kernel
+from weft.kernels.lanes import copy_lanes, copy_masked
 from weft.kernels.memory import aligned
 from weft.kernels.prefetch import prefetch
 from weft.kernels.search import Fences, fences_of
 from weft.types import WORD_MAX, WORD_MIN, Rows, Words
 
-__all__ = ["Beside", "Frame", "Packed", "frame_of", "pack", "pack_by", "pack_ends", "prefetch_row", "row_at"]
+__all__ = ["Beside", "Frame", "Packed", "copy_rows", "frame_of", "pack", "pack_by", "pack_ends", "prefetch_row", "row_at"]
 
 Beside: TypeAlias = Rows | int
 """Where the rows of sorted keys are: an array beside them, or the mask of their bits in the keys' own words."""
@@ -159,6 +160,11 @@ def row_at(keys: Words, row: Beside, at: int) -> int:
     raise NotImplementedError  # what stands in a kernel is chosen below, by the type of `row`
 
 
+def copy_rows(keys: Words, row: Beside, at: int, out: Rows, to: int) -> None:
+    """Copy the rows of eight keys, in a kernel."""
+    raise NotImplementedError  # as above
+
+
 def prefetch_row(row: Beside, at: int) -> None:
     """Ask for the line of a key's row, in a kernel."""
     raise NotImplementedError  # as above
@@ -176,6 +182,18 @@ def _row_at(keys: Any, row: Any, at: Any) -> Any:
     return in_the_word if isinstance(row, types.Integer) else beside
 
 
+def _copy_rows(keys: Any, row: Any, at: Any, out: Any, to: Any) -> Any:
+    del keys, at, out, to
+
+    def in_the_word(keys: Any, row: Any, at: Any, out: Any, to: Any) -> None:
+        copy_masked(keys, at, row, out, to)
+
+    def beside(keys: Any, row: Any, at: Any, out: Any, to: Any) -> None:  # noqa: ARG001 - all variants take the same
+        copy_lanes(row, at, out, to)
+
+    return in_the_word if isinstance(row, types.Integer) else beside
+
+
 def _prefetch_row(row: Any, at: Any) -> Any:
     del at
 
@@ -189,4 +207,5 @@ def _prefetch_row(row: Any, at: Any) -> Any:
 
 
 overload(row_at, inline="always")(_row_at)
+overload(copy_rows, inline="always")(_copy_rows)
 overload(prefetch_row, inline="always")(_prefetch_row)

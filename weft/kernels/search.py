@@ -12,16 +12,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from weft.kernels.jit import kernel
+from weft.kernels.jit import inlined, kernel
+from weft.kernels.lanes import LANES, count_less
 from weft.kernels.prefetch import prefetch
 from weft.types import Rows, Words
 
-__all__ = ["NODE", "Fences", "advance", "fences_of", "find_lexical", "find_range", "locate", "pass_over"]
+__all__ = [
+    "FAR", "NODE", "Fences", "advance", "down", "fences_of", "find_lexical", "find_range", "locate", "pass_over", "under",
+    "walk",
+]  # fmt: skip
 
-NODE = 8
-_AHEAD = 12
-_FAR = 6
+NODE = LANES
+FAR = 12
 """From this many fences per probe on, posts are walked instead of fences."""
+_AHEAD = 12
+_STEPS = 2
+"""Nodes that a probe walks before it gallops."""
 
 
 class Fences(NamedTuple):
@@ -84,62 +90,80 @@ def pass_over(keys: Words, key: int, pos: int) -> int:
 
 
 @kernel
-def walk(keys: Words, lo: Words, node: Rows) -> None:
-    """Write for every probe the last position whose key is below `lo`, 0 if there is none; `lo` ascends."""
-    n, pos = len(keys), 0
-    safe = n - NODE
-    for i in range(len(lo)):
-        low = lo[i]
-        below = NODE
-        while below == NODE and pos <= safe:
-            below = 0
-            for d in range(NODE):
-                below += np.int64(keys[np.uint64(pos + d)] < low)
-            pos += below
-            if below == NODE and pos < n and keys[pos] < low:
-                pos = advance(keys, low, pos)  # further than a node: gallop
-                below = 0
-        if below == NODE:
-            pos = advance(keys, low, pos)
-        node[i] = max(pos - 1, 0)
+def walk(keys: Words, lo: Words, found: Rows) -> None:
+    """Write for every probe the first position whose key is not below `lo`; `lo` ascends.
+
+    A step waits for the count of the step before. So the probes go in four quarters side by side: four chains wait together.
+    """
+    n, m = len(keys), len(lo)
+    quarter = m // 4 if n >= NODE else 0
+    first, second, third = np.uint64(quarter), np.uint64(2 * quarter), np.uint64(3 * quarter)
+    a, b, c, d = np.uint64(0), np.uint64(0), np.uint64(0), np.uint64(0)
+    if quarter:
+        b, c, d = (
+            np.uint64(np.searchsorted(keys, lo[first])),
+            np.uint64(np.searchsorted(keys, lo[second])),
+            np.uint64(np.searchsorted(keys, lo[third])),
+        )
+    last = np.uint64(max(n - NODE, 0))
+    for k in range(quarter):
+        i = np.uint64(k)
+        for_a, for_b, for_c, for_d = lo[i], lo[i + first], lo[i + second], lo[i + third]
+        for _ in range(_STEPS):
+            # At the end a node begins before the position: what lies between is smaller, and counts.
+            at_a, at_b, at_c, at_d = min(a, last), min(b, last), min(c, last), min(d, last)
+            a, b = at_a + count_less(keys, at_a, for_a), at_b + count_less(keys, at_b, for_b)
+            c, d = at_c + count_less(keys, at_c, for_c), at_d + count_less(keys, at_d, for_d)
+            if max(a - at_a, b - at_b, c - at_c, d - at_d) < np.uint64(NODE):
+                break
+        else:  # further than a few nodes: gallop
+            a, b = np.uint64(advance(keys, for_a, np.int64(a))), np.uint64(advance(keys, for_b, np.int64(b)))
+            c, d = np.uint64(advance(keys, for_c, np.int64(c))), np.uint64(advance(keys, for_d, np.int64(d)))
+        found[i], found[i + first], found[i + second], found[i + third] = a, b, c, d
+    rest = np.int64(d)
+    for k in range(4 * quarter, m):
+        rest = advance(keys, lo[k], rest)
+        found[k] = rest
+
+
+@inlined
+def under(found: int) -> int:
+    """Return where the node begins that holds the first key not below `lo`, or the last one below; `found` is one level up."""
+    return max(found - 1, 0) * NODE
+
+
+@inlined
+def down(keys: Words, key: int, found: int) -> int:
+    """Turn the first position not below `key` one level up into that on this level."""
+    pos = under(found)
+    if pos + NODE <= len(keys):
+        return pos + np.int64(count_less(keys, np.uint64(pos), key))
+    return advance(keys, key, pos)
 
 
 @kernel
-def descend(keys: Words, lo: Words, node: Rows) -> None:
-    """Turn node numbers into positions one level lower, by the same rule."""
-    m, safe = len(lo), len(keys) - NODE
+def locate(fences: Fences, lo: Words, found: Rows) -> None:
+    """Write for every probe the first fence that is not below `lo`; `lo` ascends."""
+    m = len(lo)
+    if len(fences.fences) < FAR * m:
+        walk(fences.fences, lo, found)
+        return
+    walk(fences.posts, lo, found)
     for i in range(m):
         if i + _AHEAD < m:
-            prefetch(keys, np.int64(node[i + _AHEAD]) * NODE)
-        pos = np.int64(node[i]) * NODE
-        if pos <= safe:
-            below = 0
-            for d in range(NODE):
-                below += np.int64(keys[np.uint64(pos + d)] < lo[i])
-            node[i] = max(pos + below - 1, pos)
-        else:
-            node[i] = max(advance(keys, lo[i], pos) - 1, pos)
-
-
-@kernel
-def locate(fences: Fences, lo: Words, node: Rows) -> None:
-    """Write for every probe the node that its first partner is in or behind; `lo` ascends."""
-    if len(fences.fences) >= _FAR * len(lo):
-        walk(fences.posts, lo, node)
-        descend(fences.fences, lo, node)
-    else:
-        walk(fences.fences, lo, node)
+            prefetch(fences.fences, under(np.int64(found[i + _AHEAD])))
+        found[i] = down(fences.fences, lo[i], np.int64(found[i]))
 
 
 @kernel
 def find_range(keys: Words, fences: Fences, lo: Words, hi: Words, which: Rows, start: Rows, end: Rows) -> int:
     """Report `[start, end)` of the keys in `[lo, hi]` for every probe that has any; `lo` ascends."""
     m, hits = len(lo), 0
-    locate(fences, lo, end)  # `end` holds the nodes until they are looked at
+    locate(fences, lo, end)  # `end` holds the fences until they are looked at
     for i in range(m):
         if i + _AHEAD < m:
-            prefetch(keys, end[i + _AHEAD] * NODE)
-        pos = advance(keys, lo[i], end[i] * NODE)
+            prefetch(keys, under(end[i + _AHEAD]))
+        pos = down(keys, lo[i], end[i])
         last = pass_over(keys, hi[i], pos)
         which[hits] = i
         start[hits] = pos
