@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 
 import numpy as np
@@ -35,6 +36,20 @@ def found_in(index: Runs, keys: list[int], chunk: int) -> Counter[tuple[int, int
         ids = matches.run.payload.column("id").to_numpy()[matches.stored]
         found.update(zip(matches.probe.tolist(), ids.tolist(), strict=True))
     return found
+
+
+def test_a_probe_leaves_nothing_for_the_garbage_collector() -> None:
+    """What a probe held goes with it; in a circle it would stay until Python looks for circles."""
+    index = Runs(Layout(key=KEY), TIME, small=2)
+    index.insert(block_of([1, 2, 3], 0, 0))
+    found_in(index, [1, 4], 10)  # compiles
+    gc.collect()
+    gc.disable()
+    try:
+        assert sum(found_in(index, [1, 4], 10).values()) == 5
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
 
 
 @given(batches=st.lists(st.lists(key, min_size=1, max_size=8), max_size=8), probe=st.lists(key, min_size=1, max_size=5),

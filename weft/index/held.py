@@ -66,8 +66,8 @@ class Held:
     def zone(self, column: int) -> tuple[int, int]:
         """Return the least and the greatest word of a column."""
         if column not in self._zones:
-            zones = [part.limits[column] for part in self.run.parts]
-            self._zones[column] = (min(low for low, _ in zones), max(high for _, high in zones))
+            first, *others = (part.limits[column] for part in self.run.parts)
+            self._zones[column] = _around([first, *others]) if others else first
         return self._zones[column]
 
     def counts_from(self, column: int) -> int | None:
@@ -88,17 +88,15 @@ class Held:
 
     def inherit(self, merged: Sequence[Held]) -> None:
         """Learn what is known of the runs that were merged into this one, oldest first; only oldest rows may be gone."""
-        rows, before = self.run.rows, sum(each.run.rows for each in merged)
-        for column, base in merged[0]._counts.items():
-            bases = [each.counts_from(column) for each in merged]
-            ends = [None if b is None else b + each.run.rows for b, each in zip(bases, merged, strict=True)]
-            if base is not None and bases[1:] == ends[:-1] and ends[-1] is not None:
-                self._counts[column] = ends[-1] - rows
-                self._zones[column] = (ends[-1] - rows, ends[-1] - 1)
-        if rows == before:
-            for column in merged[0]._zones:
-                zones = [each.zone(column) for each in merged]
-                self._zones[column] = (min(low for low, _ in zones), max(high for _, high in zones))
+        for column, first in merged[0]._counts.items():
+            end = first
+            for each in merged:
+                end = None if end is None or each.counts_from(column) != end else end + each.run.rows
+            if end is not None:
+                self._counts[column], self._zones[column] = end - self.run.rows, (end - self.run.rows, end - 1)
+        if self.run.rows == sum(each.run.rows for each in merged):
+            for column in merged[0]._zones.keys() - self._zones.keys():
+                self._zones[column] = _around([each.zone(column) for each in merged])
 
     @cached_property
     def leading(self) -> Words:
@@ -114,3 +112,8 @@ class Held:
     def directory(self) -> Rows:
         """Return the hash directory of the equality word."""
         return directory_of(self.leading)
+
+
+def _around(zones: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Return the zone around several."""
+    return min(low for low, _ in zones), max(high for _, high in zones)

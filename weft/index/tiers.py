@@ -13,6 +13,7 @@ The decision is a function of the sizes alone: replaying a batch decides alike.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 __all__ = ["merge_from"]
 
@@ -51,6 +52,7 @@ def _tier_cut(sizes: Sequence[int], fanout: int, width: int, small: int) -> int:
     return len(sizes)
 
 
+@lru_cache(maxsize=1024)
 def _tier(size: int, width: int, small: int) -> int:
     tier = 0
     while size >= small:

@@ -21,7 +21,7 @@ LINE = 64
 
 _TRIM, _MMAP = -1, -3  # M_TRIM_THRESHOLD and M_MMAP_THRESHOLD of mallopt(3)
 _KEEP = 1 << 30
-_SMALL = 1 << 12
+_SMALL = 1 << 14
 
 T = TypeVar("T", bound=np.generic)
 

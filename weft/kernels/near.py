@@ -1,9 +1,10 @@
 """Search and emission in one: for ranges that hold a handful of rows, as those of a band or an equality mostly do.
 
 First all probes walk the highest level worth having (`approach`): a run that is not much longer than the probe block itself,
-its fences, or the posts above them. Then each goes down to its first partner, and eight rows are copied whether they belong
-or not; only then is it known how many did. A longer range is finished by galloping to its end and copying. Nodes are
-fetched some probes ahead, so that their lines are on the way while others are worked on.
+its fences, or the posts above them. Then each goes down to the node of its first partner. Of a node eight rows are copied
+whether they belong or not, those of the range first, and only then is it known how many did; the fence behind it tells whether
+the range goes on. So a probe asks the memory for the lines it needs and no other, some probes ahead. A longer range is
+finished by galloping to its end and copying.
 
 Like all emission it is resumable: `state` holds the probe, the position within a long range to go on from (-1: none),
 and the first probe that has not gone down; it begins as (0, -1, 0). Whatever the range does not decide is checked afterwards,
@@ -14,11 +15,11 @@ Rows stand beside the keys or, packed, in the same word (`weft.kernels.packed`):
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from weft.kernels.jit import kernel
+from weft.kernels.jit import inlined, kernel
 from weft.kernels.lanes import count_less, count_upto, fill_lanes
 from weft.kernels.packed import Beside, copy_rows, prefetch_row, row_at
 from weft.kernels.prefetch import prefetch
@@ -27,7 +28,7 @@ from weft.types import Rows, Words
 
 __all__ = ["Approach", "approach", "emit_near"]
 
-_AHEAD = 20
+_AHEAD = 24
 _DENSE = 3
 """Up to this many rows per probe, run and probes are walked side by side."""
 _KEYS, _FENCES, _POSTS = 0, 1, 2
@@ -53,6 +54,13 @@ def approach(keys: Words, fences: Fences, lo: Words) -> Approach:
     return Approach(_POSTS, found)
 
 
+@inlined
+def _goes_on(fences: Words, found: int, high: int) -> Any:
+    """Return 1 if a range goes on in the node behind the one that it begins in, else 0."""
+    last = np.int64(len(fences) - 1)
+    return np.uint64(fences[np.uint64(min(np.int64(found), last))] <= high) & np.uint64(np.int64(found) <= last)
+
+
 @kernel
 def emit_near(
     keys: Words, row: Beside, fences: Words, level: int, found: Rows, lo: Words, hi: Words, rows: Rows, state: Rows,
@@ -60,7 +68,7 @@ def emit_near(
 ) -> int:  # fmt: skip
     """Fill the chunk with the rows of `[lo, hi]`, `lo` ascending; done when `state[0] == len(lo)`."""
     m, room = np.uint64(len(lo)), len(out_probe)
-    safe, full = len(keys) - 2 * NODE, room - NODE  # beyond, the end is near, and nothing is read or written past it
+    safe, full = len(keys) - 2 * NODE, room - 2 * NODE  # beyond, the end is near: nothing is read or written past it
     one, node, ahead = np.uint64(1), np.uint64(NODE), np.uint64(_AHEAD)  # unsigned: no test for indices from the end
     i, at, gone, filled = np.uint64(state[0]), np.int64(state[1]), np.uint64(state[2]), np.uint64(0)
     while i < m and np.int64(filled) < room:
@@ -70,23 +78,34 @@ def emit_near(
                     prefetch(fences, under(np.int64(found[gone + ahead])))
                 found[gone] = down(fences, lo[gone], np.int64(found[gone]))
             begin = under(np.int64(found[gone]))
+            next_ = begin + NODE * np.int64(_goes_on(fences, found[gone], hi[gone]))
             prefetch(keys, begin)
             prefetch_row(row, begin)
-            prefetch(keys, begin + NODE)
-            prefetch_row(row, begin + NODE)
+            prefetch(keys, next_)
+            prefetch_row(row, next_)
             gone += one
         low, high, p = lo[i], hi[i], np.int32(rows[i])
         if at < 0:
             begin = np.int64(found[i]) if level == _KEYS else under(np.int64(found[i]))
             if begin <= safe and np.int64(filled) <= full:
                 pos = np.uint64(begin)
-                if level != _KEYS:
-                    pos += count_less(keys, pos, low)
-                count = count_upto(keys, pos, high)
+                if level == _KEYS:
+                    below, more = np.uint64(0), np.uint64(0)
+                else:
+                    below, more = count_less(keys, pos, low), _goes_on(fences, found[i], high)
+                upto = max(count_upto(keys, pos, high), below)  # an empty range may end before it begins
                 fill_lanes(out_probe, filled, p)
-                copy_rows(keys, row, pos, out_stored, filled)
-                filled += count
-                if count < node:
+                copy_rows(keys, row, pos, below, out_stored, filled)
+                filled += upto - below
+                if (
+                    level != _KEYS
+                ):  # the next node if the range goes on there, otherwise this one again and nothing of it
+                    pos += node * more
+                    upto = more * count_upto(keys, pos, high)
+                    fill_lanes(out_probe, filled, p)
+                    copy_rows(keys, row, pos, np.uint64(0), out_stored, filled)
+                    filled += upto
+                if upto < node:
                     i += one
                     continue
                 at = np.int64(pos + node)

@@ -22,7 +22,18 @@ from weft.kernels.prefetch import prefetch
 from weft.kernels.search import Fences, fences_of
 from weft.types import WORD_MAX, WORD_MIN, Rows, Words
 
-__all__ = ["Beside", "Frame", "Packed", "copy_rows", "frame_of", "pack", "pack_by", "pack_ends", "prefetch_row", "row_at"]
+__all__ = [
+    "Beside",
+    "Frame",
+    "Packed",
+    "copy_rows",
+    "frame_of",
+    "pack",
+    "pack_by",
+    "pack_ends",
+    "prefetch_row",
+    "row_at",
+]
 
 Beside: TypeAlias = Rows | int
 """Where the rows of sorted keys are: an array beside them, or the mask of their bits in the keys' own words."""
@@ -160,8 +171,8 @@ def row_at(keys: Words, row: Beside, at: int) -> int:
     raise NotImplementedError  # what stands in a kernel is chosen below, by the type of `row`
 
 
-def copy_rows(keys: Words, row: Beside, at: int, out: Rows, to: int) -> None:
-    """Copy the rows of eight keys, in a kernel."""
+def copy_rows(keys: Words, row: Beside, at: int, skip: int, out: Rows, to: int) -> None:
+    """Copy the rows of eight keys, those of the first `skip` last, in a kernel."""
     raise NotImplementedError  # as above
 
 
@@ -182,14 +193,14 @@ def _row_at(keys: Any, row: Any, at: Any) -> Any:
     return in_the_word if isinstance(row, types.Integer) else beside
 
 
-def _copy_rows(keys: Any, row: Any, at: Any, out: Any, to: Any) -> Any:
-    del keys, at, out, to
+def _copy_rows(keys: Any, row: Any, at: Any, skip: Any, out: Any, to: Any) -> Any:
+    del keys, at, skip, out, to
 
-    def in_the_word(keys: Any, row: Any, at: Any, out: Any, to: Any) -> None:
-        copy_masked(keys, at, row, out, to)
+    def in_the_word(keys: Any, row: Any, at: Any, skip: Any, out: Any, to: Any) -> None:
+        copy_masked(keys, at, skip, row, out, to)
 
-    def beside(keys: Any, row: Any, at: Any, out: Any, to: Any) -> None:  # noqa: ARG001 - all variants take the same
-        copy_lanes(row, at, out, to)
+    def beside(keys: Any, row: Any, at: Any, skip: Any, out: Any, to: Any) -> None:  # noqa: ARG001 - all variants take the same
+        copy_lanes(row, at, skip, out, to)
 
     return in_the_word if isinstance(row, types.Integer) else beside
 

@@ -17,6 +17,9 @@ __all__ = ["prefetch"]
 
 cgutils: Any = _cgutils
 
+_INTO = ir.IntType(32)(2)
+"""Into the second cache: more lines can be on their way to it than to the first, and from there a line is a few steps away."""
+
 
 def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     """Fetch the line of `array[index]`; one-dimensional arrays, no bounds check (a prefetch cannot fault)."""
@@ -38,7 +41,7 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
         )
-        builder.call(function, [builder.bitcast(place, byte), word(0), word(3), word(1)])
+        builder.call(function, [builder.bitcast(place, byte), word(0), _INTO, word(1)])
         return context.get_dummy_value()
 
     return types.void(array, types.intp), codegen

@@ -26,7 +26,7 @@ NODE = LANES
 FAR = 12
 """From this many fences per probe on, posts are walked instead of fences."""
 _AHEAD = 12
-_STEPS = 2
+_STEPS = 4
 """Nodes that a probe walks before it gallops."""
 
 

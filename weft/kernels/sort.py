@@ -30,6 +30,15 @@ _LEAST_DIGIT, _MOST_DIGIT = 8, 13
 
 
 @kernel
+def extent(words: Words) -> tuple[int, int]:
+    """Return the least and the greatest word."""
+    least = most = words[0]
+    for word in words:
+        least, most = min(least, word), max(most, word)
+    return least, most
+
+
+@kernel
 def pack(words: Words, low: int, shift: int, bits: int, out: Packed) -> None:
     """Put the key's leading bits above the row number."""
     base = np.uint64(np.int64(low))
@@ -97,6 +106,14 @@ def settle(packed: Packed) -> bool:
 
 
 @kernel
+def pack_sorted(words: Words, low: int, shift: int, bits: int, from_: int, digit: int, out: Packed) -> bool:
+    """Pack and sort words by two digits from bit `from_` on; tell whether they are sorted then."""
+    pack(words, low, shift, bits, out)
+    radix(out, np.empty_like(out), from_, digit)
+    return from_ <= bits or settle(out)  # up to the row numbers, every bit of the key was looked at
+
+
+@kernel
 def repair(words: Words, order: Rows) -> bool:
     """Insert the rows that the lost low bits misplaced; give up when that gets quadratic."""
     budget = 8 * len(order) + 64
@@ -157,28 +174,21 @@ def _join(first: Words, second: Words) -> Words | None:
     return joined
 
 
-def _sort_packed(packed: Packed, wide: int, bits: int) -> None:
-    """Sort words of `wide` bits whose last `bits` ascend already."""
-    digit = max(_LEAST_DIGIT, (bits + _SPARE + 1) // 2)
-    if wide <= digit or digit > _MOST_DIGIT or bits < _LEAST_DIGIT:
-        packed.sort()
-        return
-    shift = max(wide - 2 * digit, 0)
-    radix(packed, np.empty_like(packed), shift, digit)
-    if shift > bits and not settle(packed):  # otherwise every bit of the key was looked at
-        packed.sort()
-
-
 def _sort_one(words: Words) -> Order:
     n = len(words)
     if n < 2:
         return Order(np.arange(n, dtype=np.int32), (words,))
-    low, bits = int(words.min()), (n - 1).bit_length()
-    wide = (int(words.max()) - low).bit_length() + bits
-    shift = max(0, wide - 64)
+    low, high = extent(words)
+    bits = (n - 1).bit_length()
+    wide = (high - low).bit_length() + bits
+    shift, wide = max(0, wide - 64), min(64, wide)
     packed = np.empty(n, np.uint64)
-    pack(words, low, shift, bits, packed)
-    _sort_packed(packed, min(64, wide), bits)
+    digit = max(_LEAST_DIGIT, (bits + _SPARE + 1) // 2)
+    if wide <= digit or digit > _MOST_DIGIT or bits < _LEAST_DIGIT:
+        pack(words, low, shift, bits, packed)
+        packed.sort()
+    elif not pack_sorted(words, low, shift, bits, max(wide - 2 * digit, 0), digit, packed):
+        packed.sort()
     rows, keys = aligned(n, np.int32), aligned(n, np.int64)
     unpack(packed, low, bits, rows, keys)
     if shift:
