@@ -17,6 +17,7 @@ from weft.cli import app
 from weft.cli.doctor import check_facts, check_java
 from weft.cli.output import exit_code, size
 from weft.errors import JobError, LateStateError, NoSuchState, SpecError, StateError
+from weft.spark.run import cause
 
 PLANT = Path(__file__).parent / "plant.toml"
 COMMANDS = [
@@ -143,6 +144,31 @@ def test_state_ls(tmp_path) -> None:
     assert "No query has state" in call("state", "ls", empty).output
     missing = call("state", "ls", tmp_path / "nowhere")
     assert missing.exit_code == 2 and "There is no" in missing.output and "Traceback" not in missing.output
+
+
+def test_state_ls_tells_what_is_wrong_and_fails(tmp_path) -> None:
+    query = write_state(tmp_path)
+    file = tmp_path / "job.toml"
+    file.write_text("")
+    done = call("state", "ls", file)
+    assert done.exit_code == 2
+    assert "is a file" in done.output
+    (query / "spec.json").write_text("{")
+    done = call("state", "ls", tmp_path)
+    assert done.exit_code == 1
+    assert "spec.json" in done.output
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert "It is empty." in call("state", "show", empty).output
+    assert "There is no such folder." in call("state", "show", tmp_path / "nowhere").output
+
+
+def test_the_error_of_a_task_ends_where_its_words_end() -> None:
+    told = "weft.errors.StateError: 0/1-0.arrow is missing.\nIt was written.\nHint: restore it."
+    for behind in (" SQLSTATE: 38000\n=== Streaming Query ===", "\n\nDriver stacktrace:", "\n\tat org.apache.spark"):
+        error = cause(f"[STREAM_FAILED] ...\n{told}{behind}\nCurrent Committed Offsets: {{}}")
+        assert isinstance(error, StateError)
+        assert str(error) == told.removeprefix("weft.errors.StateError: ")
 
 
 def test_state_show(tmp_path) -> None:

@@ -70,6 +70,7 @@ def test_a_job_runs_goes_on_and_refuses_another_join(job) -> None:
     again = command(job, "run", "job.toml")
     assert again.returncode == 0, again.stdout + again.stderr
     assert "goes on after batch 3; its state belongs to this join" in again.stderr
+    assert f"{last['summary']['state_rows']:,} rows" in again.stdout  # no new batch: what was held is held
     text = (job / "job.toml").read_text(encoding="utf-8")
     (job / "job.toml").write_text(text.replace("l.i1 < r.i2", "l.i1 <= r.i2"), encoding="utf-8")
     refused = command(job, "run", "job.toml")

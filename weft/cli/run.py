@@ -13,7 +13,7 @@ from weft.cli.job import Job, blaming, load_job
 from weft.cli.live import Screen, summary_table
 from weft.cli.output import check_master, err, exit_code, log_file, on_stop, out, print_json
 from weft.errors import WeftError
-from weft.observe import BatchReport, Summary, disk_use, read_batch
+from weft.observe import BatchReport, Summary, disk_use, query_line, read_batch
 from weft.state import open_folder
 
 if TYPE_CHECKING:
@@ -78,6 +78,8 @@ def watch(
             metrics = read_batch(folder, progress.batch)
             screen.add(BatchReport.of(progress.batch, progress.seconds, progress.read, metrics, progress.pairs))
     screen.summary.state_files, screen.summary.state_bytes = disk_use(folder)
+    if not screen.summary.batches:  # nothing new: what is held is what earlier runs left
+        screen.summary.state_rows = query_line(folder, str(query.id)).rows
     return screen.summary
 
 

@@ -16,11 +16,12 @@ __all__ = ["list_state", "show_state"]
 
 
 def list_state(path: str, *, as_json: bool) -> int:
-    """List the queries under a state path."""
+    """List the queries under a state path; 1 if what one of them is about cannot be read."""
     lines = list_queries(path)
+    failed = int(any(line.trouble for line in lines))
     if as_json:
         print_json([line.to_dict() for line in lines])
-        return 0
+        return failed
     console = out()
     if not lines:
         console.print(f"No query has state under {path}.")
@@ -32,7 +33,7 @@ def list_state(path: str, *, as_json: bool) -> int:
         console.print(Text.assemble("  ", (line.condition or "?", "bold"), f", {line.window}" if line.window else ""))
         if line.trouble:
             console.print(Text(f"  {line.trouble}", style="red"))
-    return 0
+    return failed
 
 
 def show_state(path: str, *, batch: int | None, verify: bool, as_json: bool) -> int:

@@ -74,8 +74,8 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
         ("window", spec.window.told("a", "b") if spec.self_join else spec.window.told()),
         ("scheme", f"{choice.scheme.name} over {tasks} task{'s' if tasks != 1 else ''}: {choice.why_scheme}"),
         ("plan", _shape(first) + (f", then {_shape(later)}" if later else "") + _at_need(choice)),
-        ("kept", _times(*(later or first).copies())),
-        ("looked up", _times(*(later or first).lookups())),
+        ("kept", _times(first.copies(), (later or first).copies())),
+        ("looked up", _times(first.lookups(), (later or first).lookups())),
         ("index", f"{choice.index}: {choice.why_index}"),
         ("access", _access(spec)),
         ("checked", _checked(spec)),
@@ -149,8 +149,11 @@ def _shape(plan: Plan) -> str:
     return f"{plan.tasks} key ranges cut by samples" if isinstance(plan, RangePlan) else plan.scheme
 
 
-def _times(left: float, right: float) -> str:
-    return f"each left row {left:g} x, each right row {right:g} x"
+def _times(first: tuple[float, float], later: tuple[float, float]) -> str:
+    """Tell how often rows are copied: by the first plan, and by the one that follows if it differs."""
+    left, right = first
+    text = f"each left row {left:g} x, each right row {right:g} x"
+    return text if later == first else f"{text}; then {later[0]:g} x and {later[1]:g} x"
 
 
 def _name(spec: JoinSpec, side: str, column: int) -> str:

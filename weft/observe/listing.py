@@ -12,7 +12,7 @@ from weft.state import Folder, Manifest, open_folder
 from weft.state.documents import read_document
 from weft.types import SIDES
 
-__all__ = ["QueryLine", "batches_of", "find_query", "is_query", "list_queries"]
+__all__ = ["QueryLine", "batches_of", "find_query", "is_query", "list_queries", "query_line"]
 
 
 @dataclass(frozen=True)
@@ -49,20 +49,27 @@ def batches_of(query: Folder, task: int) -> list[int]:
 def list_queries(path: str) -> list[QueryLine]:
     """Return the queries under a state path."""
     folder = open_folder(path)
+    if folder.is_file():
+        raise NoSuchState.of(
+            f"{path} is a file.",
+            "State lies in a folder.",
+            "give the path that was state= of the join (conf spark.weft.state).",
+        )
     if not folder.exists(""):
         raise NoSuchState.of(
             f"There is no {path}.",
             "The first batch of a query makes it.",
             "give the path that was state= of the join (conf spark.weft.state).",
         )
-    return [_line(folder / name, name) for name in _queries(folder)]
+    return [query_line(folder / name, name) for name in _queries(folder)]
 
 
 def _queries(folder: Folder) -> list[str]:
     return [name for name in folder.names() if not name.startswith(".") and is_query(folder / name)]
 
 
-def _line(query: Folder, name: str) -> QueryLine:
+def query_line(query: Folder, name: str) -> QueryLine:
+    """Return one query in a few words."""
     trouble: list[str] = []
     try:
         spec = read_document(query, "spec.json")
@@ -107,5 +114,14 @@ def find_query(path: str) -> Folder:
     if len(named) == 1:
         return upper / named[0]
     what = f"{len(named)} queries start with {start!r}" if named else f"No state of a query at {path}"
-    there_is = f"Under {parent} there are: {', '.join(_queries(upper)) or 'none'}."
+    there_is = f"{_seen(folder)} Queries under {parent}: {', '.join(_queries(upper)) or 'none'}."
     raise NoSuchState.of(f"{what}.", there_is, "`weft state ls PATH` lists the queries under a state path.")
+
+
+def _seen(folder: Folder) -> str:
+    """Say what there is instead of the state of a query."""
+    if folder.is_file():
+        return "It is a file."
+    if not folder.exists(""):
+        return "There is no such folder."
+    return "It holds no query." if folder.names() else "It is empty."

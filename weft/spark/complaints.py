@@ -60,6 +60,12 @@ def explain_analysis(
             "It is decided from one row of each side.",
             "compute it as a column before the join, or behind it.",
         )
+    if condition.startswith("INVALID_NON_DETERMINISTIC"):
+        return SpecError.of(
+            f"{what} may decide differently each time it is asked about the same rows.",
+            f"Given: {_text(on)}",
+            "compute what is random, or depends on the moment, as a column before the join.",
+        )
     return SpecError.of(
         f"{what} cannot be analyzed: {_first_sentence(error)}",
         there_is,

@@ -24,6 +24,7 @@ from weft.spark.inputs import SideInput, check_is_window, check_time_columns, se
 from weft.spark.place import Where, name_for, tasks_for, where_for
 from weft.spark.sampling import sampled_plan
 from weft.spark.shuttle import SHIPPED_DDL
+from weft.spark.workers import check_workers
 from weft.spec import JoinSpec, Window, build_spec, unbounded
 from weft.state import Derived
 from weft.types import SIDES, Side
@@ -237,6 +238,7 @@ def build(
             )
     if isinstance(select, str):
         raise SpecError.of(f"select={select!r} is one text.", "It is a list of columns.", f"write select=[{select!r}].")
+    check_workers(spark)
     with about("tasks"):
         number = tasks_for(spark, tasks)
     with about("on"):

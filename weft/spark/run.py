@@ -92,10 +92,11 @@ def quiet_session(
             spark = session(name, master=master, state=state, conf={**settings, **conf})
             spark.sparkContext.setLogLevel("WARN")
     except (PySparkException, Py4JJavaError, OSError, RuntimeError) as error:
+        here = (master or "local").startswith("local")
         raise WeftError.of(
             f"Spark did not start: {_reason(error, log)}",
             f"Its log is {log}.",
-            "`weft doctor` checks Java, PySpark and memory.",
+            "`weft doctor` checks Java, PySpark and memory." if here else f"see whether a master listens at {master}.",
         ) from None
     return spark
 
@@ -118,12 +119,15 @@ def _stderr_to(log: Path) -> Iterator[None]:
 
 def _reason(error: Exception, log: Path) -> str:
     """Return why the JVM failed: its exception's own message, or the first complaint in the log of one that never ran."""
-    if isinstance(error, Py4JJavaError):
-        return _sentence(error)
     try:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:
         lines = []
+    given_up = [line for line in lines if "Application has been killed. Reason: " in line]
+    if given_up:  # no master, or none that takes us: what follows are complaints that the context is gone
+        return given_up[-1].rpartition("Reason: ")[2].strip()
+    if isinstance(error, Py4JJavaError):
+        return _sentence(error)
     found = next(
         (line for line in lines if re.search(r"\b(Exception|Error)\b.*:|\w(Exception|Error): |^Error", line)), ""
     )
@@ -292,7 +296,7 @@ def _progress(data: dict[str, Any]) -> Progress:
 
 def cause(text: str) -> WeftError:
     """Return the WeftError that a task raised, found in Spark's report of it; else Spark's first sentence."""
-    found = re.search(r"weft\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\s+at |\nSQLSTATE|\Z)", text, re.DOTALL)
+    found = re.search(r"weft\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\s+at |\s+SQLSTATE|\n=== |\Z)", text, re.DOTALL)
     if found:
         kind = getattr(errors, found[1], WeftError)
         return kind(found[2].strip()) if issubclass(kind, WeftError) else WeftError(found[2].strip())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
 __all__ = ["SETTINGS", "session"]
@@ -26,30 +27,39 @@ SETTINGS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-"""What `session` sets unless told otherwise."""
+"""What `session` sets where nothing else was said."""
 
 
 def session(
     name: str = "weft", *, master: str | None = None, state: str | None = None, conf: dict[str, str] | None = None
 ) -> SparkSession:
-    """Return a SparkSession with the recommended settings; `conf` wins over them.
+    """Return a SparkSession with the recommended settings; what `conf`, spark-submit or spark-defaults.conf say wins.
 
     Parameters
     ----------
     name
         The application's name.
     master
-        Where to run; local with all cores by default (or what spark-submit says).
+        Where to run; by default what spark-submit says, or local with all cores.
     state
         The default state path of joins, conf `spark.weft.state`.
     conf
         More settings.
     """
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName(name)
-    if master is not None or "MASTER" not in os.environ:
-        builder = builder.master(master or "local[*]")
-    settings = {**SETTINGS, **({"spark.weft.state": state} if state else {}), **(conf or {})}
-    for key, value in settings.items():
+    asked = {**({"spark.weft.state": state} if state else {}), **(conf or {})}
+    told = _told(asked)
+    builder = SparkSession.builder.appName(name).master(master or told.get("spark.master", "local[*]") or "local[*]")
+    for key, value in {**{key: value for key, value in SETTINGS.items() if not told.contains(key)}, **asked}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+def _told(asked: dict[str, str]) -> SparkConf:
+    """Return what Spark was told before: by spark-submit, PYSPARK_SUBMIT_ARGS or spark-defaults.conf.
+
+    Only the JVM knows. It is started here if it does not run yet, with what is asked for: the driver's memory is settled then.
+    """
+    early = SparkConf(loadDefaults=False).setAll(list(asked.items()))
+    SparkContext._ensure_initialized(conf=early)
+    return SparkConf()

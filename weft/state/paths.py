@@ -73,6 +73,10 @@ class Folder:
         """Tell whether there is such a file."""
         return bool(self.system.get_file_info(f"{self.path}/{name}").type != fs.FileType.NotFound)
 
+    def is_file(self) -> bool:
+        """Tell whether there is a file where the folder should be."""
+        return bool(self.system.get_file_info(self.path).type == fs.FileType.File)
+
     def write(self, name: str, data: pa.Buffer | bytes) -> None:
         """Write aside, then rename: a reader sees the old file or the new one, never a part."""
         aside = self._aside(name)

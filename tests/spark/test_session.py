@@ -1,0 +1,56 @@
+"""What a session is made of: Weft's settings where nobody said anything, and workers that have Weft."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import weft
+from weft.errors import WeftError
+from weft.spark.session import SETTINGS
+
+SCRIPT = """
+import weft
+spark = weft.session(conf={"spark.ui.enabled": "false", "spark.driver.memory": "600m"})
+for key in ("spark.sql.session.timeZone", "spark.shuffle.compress", "spark.sql.shuffle.partitions"):
+    print("SAID", spark.conf.get(key))
+print("SAID", spark.sparkContext.master)
+print("SAID", spark._jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20)
+"""
+
+
+@pytest.mark.spark
+def test_what_was_said_elsewhere_wins(tmp_path) -> None:
+    said = "--master local[1] --conf spark.sql.session.timeZone=Europe/Berlin --conf spark.shuffle.compress=true"
+    environment = {
+        **os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
+        "PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell",
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=200,
+        check=False,
+    )  # fmt: skip
+    found = [line.removeprefix("SAID ") for line in done.stdout.splitlines() if line.startswith("SAID ")]
+    assert found == ["Europe/Berlin", "true", SETTINGS["spark.sql.shuffle.partitions"], "local[1]", "600"], done.stderr
+
+
+def test_workers_without_weft_are_told_at_once(spark: SparkSession, tmp_path, monkeypatch) -> None:
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numpy'\" >&2\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+    frame = spark.range(3)
+    with pytest.raises(WeftError) as caught:
+        weft.join(frame, frame, on="l.id < r.id")
+    what, there_is, hint = str(caught.value).splitlines()
+    assert (
+        what == f"Spark's Python workers run {python}, which has no Weft: ModuleNotFoundError: No module named 'numpy'"
+    )
+    assert sys.executable in there_is
+    assert "PYSPARK_PYTHON" in hint
+    assert "weft.session()" in hint
