@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from weft.spec.terms import Access
 
 __all__ = ["Layout"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Layout:
     """Word columns of the stored rows: the equality word, the range word, and the interval's other end if it has one.
 
@@ -30,7 +31,7 @@ class Layout:
         until = None if access.until is None or access.until.right == key else access.until.right
         return cls(equal, key, until)
 
-    @property
+    @cached_property
     def columns(self) -> tuple[int, ...]:
         """Return what the rows are sorted by, the leading column first."""
         return tuple(column for column in (self.equal, self.key) if column is not None)

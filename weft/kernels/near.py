@@ -1,21 +1,23 @@
 """Search and emission in one: for ranges that hold a handful of rows, as those of a band or an equality mostly do.
 
 First all probes walk the highest level worth having (`approach`): a run that is not much longer than the probe block itself,
-its fences, or the posts above them. Then each goes down to the node of its first partner. Of a node eight rows are copied
-whether they belong or not, those of the range first, and only then is it known how many did; the fence behind it tells whether
-the range goes on. So a probe asks the memory for the lines it needs and no other, some probes ahead. A longer range is
-finished by galloping to its end and copying.
+its fences, or the posts above them. From there each goes down to its first partner, and eight rows are copied whether they
+belong or not; only then is it known how many did. A longer range is finished by galloping to its end and copying.
+
+Lines are asked for some probes ahead. Below the fences a range is taken to lie in two lines. Where posts were walked the run is
+much larger than any cache and each line counts: there the fence behind a node tells whether the range goes on in the next one,
+and a probe touches the lines it needs and no other.
 
 Like all emission it is resumable: `state` holds the probe, the position within a long range to go on from (-1: none),
-and the first probe that has not gone down; it begins as (0, -1, 0). Whatever the range does not decide is checked afterwards,
-on the pairs found, in place (`weft.kernels.keep`).
+and the first probe whose lines were not asked for; it begins as (0, -1, 0). Whatever the range does not decide is checked
+afterwards, on the pairs found, in place (`weft.kernels.keep`).
 
 Rows stand beside the keys or, packed, in the same word (`weft.kernels.packed`): the kernels are compiled for either.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -55,10 +57,17 @@ def approach(keys: Words, fences: Fences, lo: Words) -> Approach:
 
 
 @inlined
-def _goes_on(fences: Words, found: int, high: int) -> Any:
-    """Return 1 if a range goes on in the node behind the one that it begins in, else 0."""
+def _goes_on(fences: Words, found: int, high: int) -> int:
+    """Return 1 if a range goes on in the node behind the one that it begins in, else 0; no branch."""
     last = np.int64(len(fences) - 1)
-    return np.uint64(fences[np.uint64(min(np.int64(found), last))] <= high) & np.uint64(np.int64(found) <= last)
+    return np.int64(fences[np.uint64(min(found, last))] <= high) & np.int64(found <= last)
+
+
+@inlined
+def _ask_for(keys: Words, row: Beside, node: int) -> None:
+    """Ask for the line of a node."""
+    prefetch(keys, node)
+    prefetch_row(row, node)
 
 
 @kernel
@@ -70,42 +79,49 @@ def emit_near(
     m, room = np.uint64(len(lo)), len(out_probe)
     safe, full = len(keys) - 2 * NODE, room - 2 * NODE  # beyond, the end is near: nothing is read or written past it
     one, node, ahead = np.uint64(1), np.uint64(NODE), np.uint64(_AHEAD)  # unsigned: no test for indices from the end
-    i, at, gone, filled = np.uint64(state[0]), np.int64(state[1]), np.uint64(state[2]), np.uint64(0)
+    i, at, asked, filled = np.uint64(state[0]), np.int64(state[1]), np.uint64(state[2]), np.uint64(0)
     while i < m and np.int64(filled) < room:
-        while level != _KEYS and gone < m and gone <= i + ahead:
-            if level == _POSTS:
-                if gone + ahead < m:
-                    prefetch(fences, under(np.int64(found[gone + ahead])))
-                found[gone] = down(fences, lo[gone], np.int64(found[gone]))
-            begin = under(np.int64(found[gone]))
-            next_ = begin + NODE * np.int64(_goes_on(fences, found[gone], hi[gone]))
-            prefetch(keys, begin)
-            prefetch_row(row, begin)
-            prefetch(keys, next_)
-            prefetch_row(row, next_)
-            gone += one
+        while level != _KEYS and asked < m and asked <= i + ahead:
+            if level == _FENCES:
+                begin = under(np.int64(found[asked]))
+                _ask_for(keys, row, begin)
+                _ask_for(keys, row, begin + NODE)
+            else:
+                if asked + ahead < m:
+                    prefetch(fences, under(np.int64(found[asked + ahead])))
+                fence = down(fences, lo[asked], np.int64(found[asked]))
+                begin, more = under(fence), _goes_on(fences, fence, hi[asked])
+                _ask_for(keys, row, begin)
+                _ask_for(keys, row, begin + NODE * more)
+                found[asked] = (
+                    begin // NODE * 2 + more
+                )  # from here on: the node, and whether the next one is needed too
+            asked += one
         low, high, p = lo[i], hi[i], np.int32(rows[i])
         if at < 0:
-            begin = np.int64(found[i]) if level == _KEYS else under(np.int64(found[i]))
+            begin = np.int64(found[i])
+            if level == _FENCES:
+                begin = under(begin)
+            elif level == _POSTS:
+                begin = begin // 2 * NODE
             if begin <= safe and np.int64(filled) <= full:
                 pos = np.uint64(begin)
-                if level == _KEYS:
-                    below, more = np.uint64(0), np.uint64(0)
-                else:
-                    below, more = count_less(keys, pos, low), _goes_on(fences, found[i], high)
-                upto = max(count_upto(keys, pos, high), below)  # an empty range may end before it begins
-                fill_lanes(out_probe, filled, p)
-                copy_rows(keys, row, pos, below, out_stored, filled)
-                filled += upto - below
-                if (
-                    level != _KEYS
-                ):  # the next node if the range goes on there, otherwise this one again and nothing of it
-                    pos += node * more
-                    upto = more * count_upto(keys, pos, high)
+                if level == _POSTS:
+                    below, more = count_less(keys, pos, low), np.uint64(found[i] & 1)
+                    upto = max(count_upto(keys, pos, high), below)  # an empty range may end before it begins
                     fill_lanes(out_probe, filled, p)
-                    copy_rows(keys, row, pos, np.uint64(0), out_stored, filled)
-                    filled += upto
-                if upto < node:
+                    copy_rows(keys, row, pos, below, out_stored, filled)
+                    filled += upto - below
+                    pos += node * more  # the next node, or this one again and nothing of it
+                    count = more * count_upto(keys, pos, high)
+                else:
+                    if level == _FENCES:
+                        pos += count_less(keys, pos, low)
+                    count = count_upto(keys, pos, high)
+                fill_lanes(out_probe, filled, p)
+                copy_rows(keys, row, pos, np.uint64(0), out_stored, filled)
+                filled += count
+                if count < node:
                     i += one
                     continue
                 at = np.int64(pos + node)
@@ -120,5 +136,5 @@ def emit_near(
         at += taken
         if at == end:
             i, at = i + one, -1
-    state[0], state[1], state[2] = i, at, gone
+    state[0], state[1], state[2] = i, at, asked
     return np.int64(filled)
