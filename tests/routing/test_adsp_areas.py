@@ -160,6 +160,7 @@ def test_a_fitting_scheme_fits(stairs, tasks):
     assert len(used) == len(set(used)) == layout.tasks and max(used) < tasks
 
 
+@pytest.mark.simulation
 @pytest.mark.paper("001-02", "001-27", "001-46")
 @pytest.mark.parametrize("name", ["E_Q5", "B_NCI", "B_MR", "Stock", "Social"])
 def test_schemes_of_the_queries_own_keys_are_complete_too(name):
