@@ -11,7 +11,7 @@ from numba import types
 from tests.examples import at_most
 from tests.kernels.plain import plain
 from weft.kernels import merge_packed, packed
-from weft.kernels.merge_packed import drop_dead, merge_words
+from weft.kernels.merge_packed import Piece, merge_pieces, without_first
 from weft.kernels.packed import Frame, Packed, frame_of, pack, pack_by, pack_ends, prefetch_row, row_at
 from weft.types import WORD_MAX, WORD_MIN
 
@@ -61,22 +61,37 @@ def test_packed_ranges_are_the_plain_ones(keys: list[int], low: int, width: int,
 @quick
 def test_merging_is_sorting_what_is_alive(data: st.DataObject) -> None:
     frame = Frame(0, 57)  # keys within 64; rows up to 127 and more
-    pieces: list[tuple[np.ndarray, int]] = []
+    pieces: list[Piece] = []
     wanted: list[tuple[int, int]] = []
     shift = 0
     for _ in range(data.draw(st.integers(1, 5))):
         keys = np.array(data.draw(st.lists(st.integers(-63, 63), max_size=40)), np.int64)
         dead = data.draw(st.integers(0, len(keys))) if not pieces else 0
         order = np.argsort(keys, kind="stable")
-        pieces.append((pack(keys[order], order.astype(np.int32), frame).words, shift - dead))
+        whole = pack(keys[order], order.astype(np.int32), frame)
+        pieces.append(Piece(without_first(whole, dead), shift - dead))
         wanted += [(int(keys[row]), row - dead + shift) for row in range(dead, len(keys))]
         shift += len(keys) - dead
-    assume(len(pieces) > 1 or pieces[0][1] == 0)  # one piece alone is not merged, so nothing shifts it
-    made = drop_dead(Packed(merge_words(pieces), frame), shift)
+    assume(len(pieces) > 1 or pieces[0].shift == 0)  # one piece alone is not merged, so nothing shifts it
+    made = merge_pieces(pieces, Packed(pieces[0].words, frame))
     assert list(zip(made.keys.tolist(), made.rows.tolist(), strict=True)) == sorted(wanted)
     fresh = Packed(made.words, frame).fences
     assert made.fences.fences.tolist() == fresh.fences.tolist()
     assert made.fences.posts.tolist() == fresh.posts.tolist()
+
+
+@pytest.mark.parametrize("sizes", [(5000, 900), (9, 7000), (4096, 4096), (0, 3000), (3000, 0), (1, 1)])
+@pytest.mark.parametrize("apart", [False, True], ids=["mixed", "apart"])
+def test_large_merges_and_their_fences(sizes: tuple[int, int], apart: bool) -> None:
+    """More than a round of steps, and sides of which one runs out at once."""
+    random, pieces = np.random.default_rng(sum(sizes)), []
+    for number, size in enumerate(sizes):
+        keys = np.sort(random.integers(0, 1 << 30, size)) + (number << 31 if apart else 0)
+        pieces.append(Piece(pack(keys, np.arange(size), Frame(0, 24)).words, number * sizes[0]))
+    made = merge_pieces(pieces, Packed(pieces[0].words, Frame(0, 24)))
+    assert np.array_equal(made.words, np.sort(np.concatenate([piece.words + piece.shift for piece in pieces])))
+    assert np.array_equal(made.fences.fences, made.words[::8])
+    assert np.array_equal(made.fences.posts, made.words[::64])
 
 
 def test_kernels_as_plain_python() -> None:
@@ -89,10 +104,10 @@ def test_kernels_as_plain_python() -> None:
     a, b = out[:3].copy(), pack(np.array([3, 4, 5, 6]), np.arange(4), frame).words
     assert plain(merge_packed.split)(a, 0, b, 3, 4) == 2
     with np.errstate(over="ignore"):
-        plain(merge_packed.merge_four)(a, 0, b, 3, out)
+        plain(merge_packed.merge_four)(a, 0, b, 3, out, np.empty(1, np.int64))
     assert out.tolist() == sorted([*a.tolist(), *(b + 3).tolist()])
-    fences = np.empty(3, np.int64)
-    assert plain(merge_packed.close_up)(out, frame.mask, 3, fences) == 3
+    left = np.empty(8, np.int64)
+    assert plain(merge_packed.leave_out)(out, frame.mask, 3, left) == sum(out & frame.mask >= 3)
     ends = np.empty(1, np.int64), np.empty(1, np.int64)
     plain(packed.clip_ends)(np.array([4]), np.array([4]), 0, 1, *frame, *ends)
     assert [int(end[0]) for end in ends] == [-1 << 8, 255]

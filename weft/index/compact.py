@@ -10,7 +10,7 @@ from weft.index.held import Held
 from weft.index.layout import Layout
 from weft.index.run import Run
 from weft.kernels.merge import Sorted, merge_all
-from weft.kernels.merge_packed import drop_dead, merge_words
+from weft.kernels.merge_packed import Piece, merge_pieces, without_first
 from weft.kernels.packed import Frame, Packed, pack
 from weft.kernels.sort import remembered
 from weft.types import WORD_MAX, WORD_MIN, Block, Words
@@ -51,7 +51,7 @@ def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before:
         parts += _tail(left.run.parts, dead)
         shift += left.run.rows - dead
     newest, span = max(each.run.newest for each in held), max(each.run.span for each in held)
-    packed, whole = _merged_words(pieces, shift), _coalesced(parts)
+    packed, whole = _merged_words(pieces), _coalesced(parts)
     if packed is not None:
         made = Held(Run(whole, packed, newest, span), layout, packed=packed)
     else:
@@ -64,14 +64,15 @@ def merge_runs(held: Sequence[Held], layout: Layout, expiry: int | None, before:
     return made
 
 
-def _merged_words(pieces: Sequence[tuple[Held, int]], rows: int) -> Packed | None:
+def _merged_words(pieces: Sequence[tuple[Held, int]]) -> Packed | None:
     """Merge runs that are packed in one frame; None when they are not."""
     packed = [left.packed for left, _ in pieces if left.packed is not None]
     if len(packed) < len(pieces) or any(each.frame != packed[0].frame for each in packed):
         return None
-    shifted = [(each.words, by) for each, (_, by) in zip(packed, pieces, strict=True)]
-    merged = Packed(merge_words(shifted), packed[0].frame)
-    return drop_dead(merged, rows) if any(by < 0 for _, by in shifted) else merged
+    shifted = zip(packed, (by for _, by in pieces), strict=True)
+    return merge_pieces(
+        [Piece(without_first(each, -by) if by < 0 else each.words, by) for each, by in shifted], packed[0]
+    )
 
 
 def _without_expired(held: Held, expiry: int | None, before: int, behind: bool) -> tuple[Held, int]:

@@ -1,11 +1,13 @@
 """Merging packed runs: four quarters of the result side by side.
 
-A step waits for the comparison of the step before; four chains wait together. No branch depends on the data.
+A step waits for the comparison of the step before; four chains wait together. No branch depends on the data. The fences of the
+result are taken every few hundred steps, while its words are still in the cache: later each would be fetched again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -16,7 +18,18 @@ from weft.kernels.packed import Packed
 from weft.kernels.search import NODE, Fences
 from weft.types import Words
 
-__all__ = ["drop_dead", "merge_words"]
+__all__ = ["Piece", "merge_pieces", "without_first"]
+
+_ROUND = 512
+"""Steps of a round: what four chains write in it stays in the first cache."""
+
+
+class Piece(NamedTuple):
+    """Sorted words, what is to be added to each of them, and every eighth if whoever made them had these at hand."""
+
+    words: Words
+    shift: int
+    fences: Words | None = None
 
 
 @kernel
@@ -50,8 +63,15 @@ def merge_rest(
 
 
 @kernel
-def merge_four(a: Words, a_shift: int, b: Words, b_shift: int, out: Words) -> None:
-    """Merge sorted words, all different, after adding a shift to each of a side."""
+def fence(words: Words, begin: int, end: int, fences: Words) -> None:
+    """Note every eighth of all words, as far as it is one of those from `begin` to `end`."""
+    for node in range((begin + NODE - 1) // NODE, (end + NODE - 1) // NODE):
+        fences[np.uint64(node)] = words[np.uint64(node * NODE)]
+
+
+@kernel
+def merge_four(a: Words, a_shift: int, b: Words, b_shift: int, out: Words, fences: Words) -> None:
+    """Merge sorted words, all different, after adding a shift to each of a side; note every eighth."""
     quarter = (len(a) + len(b)) // 4
     a1, a2, a3 = (
         split(a, a_shift, b, b_shift, quarter),
@@ -69,7 +89,8 @@ def merge_four(a: Words, a_shift: int, b: Words, b_shift: int, out: Words) -> No
         safe = min(n - i, m - j, n1 - i1, m1 - j1, n2 - i2, m2 - j2, i4 - i3, j4 - j3)  # steps in which nobody runs out
         if safe == np.uint64(0):
             break
-        for _ in range(safe):
+        before = np.int64(k)
+        for _ in range(min(safe, np.uint64(_ROUND))):
             x, y = a[i] + a_shift, b[j] + b_shift
             second = np.uint64(y < x)
             out[k] = min(x, y)
@@ -87,46 +108,47 @@ def merge_four(a: Words, a_shift: int, b: Words, b_shift: int, out: Words) -> No
             out[k + k3] = min(x, y)
             i3, j3 = i3 + one - second, j3 + second
             k += one
+        for chain in range(4):
+            fence(out, before + chain * quarter, np.int64(k) + chain * quarter, fences)
     done, q = np.int64(k), quarter
     merge_rest(a, a_shift, np.int64(i), a1, b, b_shift, np.int64(j), b1, out, done)
     merge_rest(a, a_shift, np.int64(i1), a2, b, b_shift, np.int64(j1), b2, out, done + q)
     merge_rest(a, a_shift, np.int64(i2), a3, b, b_shift, np.int64(j2), b3, out, done + 2 * q)
     merge_rest(a, a_shift, np.int64(i3), len(a), b, b_shift, np.int64(j3), len(b), out, done + 3 * q)
+    for chain in range(4):
+        fence(out, done + chain * q, len(out) if chain == 3 else (chain + 1) * q, fences)
 
 
 @kernel
-def close_up(words: Words, mask: int, rows: int, fences: Words) -> int:
-    """Keep the words whose row is one of the `rows`; return how many they are.
-
-    The fences come on the way, as all words pass by: the last one written into a place is the first of its node.
-    """
-    kept, up, node = np.uint64(0), np.uint64(NODE - 1), np.uint64(NODE)
+def leave_out(words: Words, mask: int, first: int, out: Words) -> int:
+    """Copy the words whose row is not one of the first ones; return how many they are."""
+    kept = np.uint64(0)
     for i in range(len(words)):
         word = words[np.uint64(i)]
-        words[kept] = word
-        fences[(kept + up) // node] = word
-        kept += np.uint64((word & mask) < rows)
+        out[kept] = word
+        kept += np.uint64((word & mask) >= first)
     return np.int64(kept)
 
 
-def merge_words(pieces: Sequence[tuple[Words, int]]) -> Words:
-    """Merge pieces of sorted words, each with the shift to be added to its words; all of these are different."""
-    return merge_neighbours(pieces, _size, _merge)[0]
+def without_first(packed: Packed, rows: int) -> Words:
+    """Return the words without those of the first rows: they have expired, and a merge need not move them."""
+    out = aligned(len(packed) + 1, np.int64)  # one more than needed: a word is written before it is left behind
+    return out[: leave_out(packed.words, packed.frame.mask, rows, out)]
 
 
-def _size(piece: tuple[Words, int]) -> int:
-    return len(piece[0])
+def merge_pieces(pieces: Sequence[Piece], packed: Packed) -> Packed:
+    """Merge pieces of sorted words; all of them differ once they are shifted. They are packed as `packed` is."""
+    merged = merge_neighbours(pieces, _size, _merge)
+    fences = None if merged.fences is None else Fences.over(merged.fences)
+    return Packed(merged.words, packed.frame, fences)
 
 
-def _merge(a: tuple[Words, int], b: tuple[Words, int]) -> tuple[Words, int]:
-    out = aligned(_size(a) + _size(b), np.int64)
-    merge_four(*a, *b, out)
-    return out, 0
+def _size(piece: Piece) -> int:
+    return len(piece.words)
 
 
-def drop_dead(packed: Packed, rows: int) -> Packed:
-    """Leave out, in place, the words whose row is not one of the `rows`: a row that goes was shifted below 0."""
-    words, frame = packed.words, packed.frame
-    fences = aligned(len(words) // NODE + 2, np.int64)
-    kept = close_up(words, frame.mask, rows, fences)
-    return Packed(words[:kept], frame, Fences.over(fences[: -(-kept // NODE)]))
+def _merge(a: Piece, b: Piece) -> Piece:
+    size = _size(a) + _size(b)
+    out, fences = aligned(size, np.int64), aligned(-(-size // NODE), np.int64)
+    merge_four(a.words, a.shift, b.words, b.shift, out, fences)
+    return Piece(out, 0, fences)

@@ -2,7 +2,7 @@
 
 `(key - middle) << bits | row` is as exact as the two apart, and in the same order: by key, ties by row. It needs keys that
 do not spread too far for their number; then a `Frame` says how they are packed. Runs of one frame can be merged as they
-are. The lowest key of a frame stays free, so that subtracting a row number never leaves the word.
+are. The lowest key of a frame stays free: the least word there is belongs to ranges that end before the frame begins.
 """
 
 from __future__ import annotations
