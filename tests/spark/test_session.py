@@ -16,16 +16,25 @@ from weft.spark.session import SETTINGS
 
 SCRIPT = """
 import weft
-spark = weft.session(conf={"spark.ui.enabled": "false", "spark.driver.memory": "600m"})
-for key in ("spark.sql.session.timeZone", "spark.shuffle.compress", "spark.sql.shuffle.partitions"):
-    print("SAID", spark.conf.get(key))
-print("SAID", spark.sparkContext.master)
+
+def say(spark, *keys):
+    print("SAID", *(spark.conf.get(key, "nothing") for key in keys), spark.sparkContext.master)
+
+ZONE, PARTS, STATE = "spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.weft.state"
+spark = weft.session(conf={"spark.ui.enabled": "false", "spark.driver.memory": "600m"}, state="/somewhere")
+say(spark, ZONE, "spark.shuffle.compress", PARTS, STATE, "spark.ui.showConsoleProgress")
 print("SAID", spark._jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20)
+spark.conf.set(PARTS, "3")
+assert weft.session(master="local[7]") is spark
+say(spark, ZONE, PARTS, STATE)
+spark.stop()
+say(weft.session(), ZONE, PARTS, STATE)
 """
 
 
 @pytest.mark.spark
 def test_what_was_said_elsewhere_wins(tmp_path) -> None:
+    """Over Weft's settings, on a session that runs, and on the next one: it inherits nothing from the one before."""
     said = "--master local[1] --conf spark.sql.session.timeZone=Europe/Berlin --conf spark.shuffle.compress=true"
     environment = {
         **os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
@@ -36,7 +45,13 @@ def test_what_was_said_elsewhere_wins(tmp_path) -> None:
         check=False,
     )  # fmt: skip
     found = [line.removeprefix("SAID ") for line in done.stdout.splitlines() if line.startswith("SAID ")]
-    assert found == ["Europe/Berlin", "true", SETTINGS["spark.sql.shuffle.partitions"], "local[1]", "600"], done.stderr
+    parts = SETTINGS["spark.sql.shuffle.partitions"]
+    assert found == [
+        f"Europe/Berlin true {parts} /somewhere false local[1]",
+        "600",
+        "Europe/Berlin 3 /somewhere local[1]",
+        f"Europe/Berlin {parts} nothing local[1]",
+    ], done.stderr
 
 
 def test_workers_without_weft_are_told_at_once(spark: SparkSession, tmp_path, monkeypatch) -> None:

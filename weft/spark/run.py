@@ -254,6 +254,12 @@ def _checkpoint_apart(checkpoint: str) -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JJavaError) as error:
+        if "Multiple streaming queries are concurrently using" in str(error):
+            raise WeftError.of(
+                "Another run of this job is at work.",
+                f"It uses the checkpoint {checkpoint!r}; two at once would write every pair twice.",
+                "stop it, or wait until it ends; this command then goes on from there.",
+            ) from None
         if checkpoint not in str(error) and "checkpoint" not in _sentence(error).lower():
             raise
         told = JobError.of(

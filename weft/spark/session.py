@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
@@ -35,31 +36,56 @@ def session(
 ) -> SparkSession:
     """Return a SparkSession with the recommended settings; what `conf`, spark-submit or spark-defaults.conf say wins.
 
+    A session that runs already is returned as it is, with those of the settings that nobody has made.
+
     Parameters
     ----------
     name
         The application's name.
     master
-        Where to run; by default what spark-submit says, or local with all cores.
+        Where to run; by default what spark-submit says, or local with all cores. A running session stays where it is.
     state
         The default state path of joins, conf `spark.weft.state`.
     conf
         More settings.
     """
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     asked = {**({"spark.weft.state": state} if state else {}), **(conf or {})}
+    running = SparkSession.getActiveSession() or SparkSession._instantiatedSession
+    if running is not None and SparkContext._active_spark_context is not None:
+        return _completed(running, asked)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     told = _told(asked)
-    builder = SparkSession.builder.appName(name).master(master or told.get("spark.master", "local[*]") or "local[*]")
-    for key, value in {**{key: value for key, value in SETTINGS.items() if not told.contains(key)}, **asked}.items():
+    builder = SparkSession.builder.appName(name).master(master or told.get("spark.master", "local[*]"))
+    for key, value in {**{key: value for key, value in SETTINGS.items() if key not in told}, **asked}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
 
-def _told(asked: dict[str, str]) -> SparkConf:
+def _completed(running: SparkSession, asked: dict[str, str]) -> SparkSession:
+    """Return a session that runs already, with the settings that nobody has made yet and those that are asked for."""
+    made: Any = running._jsparkSession.sessionState().conf()
+    for key, value in {**SETTINGS, **asked}.items():
+        if key in asked or (key.startswith("spark.sql.") and not made.contains(key)):
+            SparkSession.builder.config(key, value).getOrCreate()
+    return running
+
+
+_launched: dict[str, str] = {}
+"""What the JVM was started with by us: nobody else said it."""
+
+
+def _told(asked: dict[str, str]) -> dict[str, str]:
     """Return what Spark was told before: by spark-submit, PYSPARK_SUBMIT_ARGS or spark-defaults.conf.
 
     Only the JVM knows. It is started here if it does not run yet, with what is asked for: the driver's memory is settled then.
+    What belongs to one session stays out of it, for the JVM outlives that.
     """
-    early = SparkConf(loadDefaults=False).setAll(list(asked.items()))
-    SparkContext._ensure_initialized(conf=early)
-    return SparkConf()
+    if SparkContext._gateway is None:
+        at_start = {key: value for key, value in asked.items() if not key.startswith(("spark.sql.", "spark.weft."))}
+        if "PYSPARK_GATEWAY_PORT" not in os.environ:
+            _launched.update(at_start)
+        SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(at_start.items())))
+    told = dict(SparkConf().getAll())
+    if "PYSPARK_GATEWAY_PORT" not in os.environ:
+        told.pop("spark.ui.showConsoleProgress", None)  # what a shell has, and PySpark's JVM is started as one
+    return {key: value for key, value in told.items() if _launched.get(key) != value}
