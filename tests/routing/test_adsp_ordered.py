@@ -75,6 +75,7 @@ def test_keys_that_moved_go_to_areas():
     assert seen[-1].held.max() <= 1.3 * seen[-1].held.mean()
 
 
+@pytest.mark.simulation
 @pytest.mark.parametrize("scheme", [Ordered(), Adsp()])
 def test_keys_that_run_away_go_to_one_matrix_and_come_back_when_they_stop(scheme):
     draw = np.random.default_rng(5)
