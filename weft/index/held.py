@@ -66,8 +66,7 @@ class Held:
     def zone(self, column: int) -> tuple[int, int]:
         """Return the least and the greatest word of a column."""
         if column not in self._zones:
-            first, *others = (part.limits[column] for part in self.run.parts)
-            self._zones[column] = _around([first, *others]) if others else first
+            self._zones[column] = _around([part.limits[column] for part in self.run.parts])
         return self._zones[column]
 
     def counts_from(self, column: int) -> int | None:
@@ -115,5 +114,5 @@ class Held:
 
 
 def _around(zones: Sequence[tuple[int, int]]) -> tuple[int, int]:
-    """Return the zone around several."""
-    return min(low for low, _ in zones), max(high for _, high in zones)
+    """Return the zone around one or several."""
+    return zones[0] if len(zones) == 1 else (min(low for low, _ in zones), max(high for _, high in zones))

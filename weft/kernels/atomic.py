@@ -12,22 +12,11 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
+from weft.kernels.place import place_of
+
 __all__ = ["fetch_add", "load", "pause", "store", "swap"]
 
 cgutils: Any = _cgutils
-
-
-def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any) -> Any:
-    made = context.make_array(kind)(context, builder, array)
-    return cgutils.get_item_pointer2(
-        context,
-        builder,
-        made.data,
-        cgutils.unpack_tuple(builder, made.shape),
-        cgutils.unpack_tuple(builder, made.strides),
-        kind.layout,
-        [index],
-    )
 
 
 def _fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
@@ -35,7 +24,7 @@ def _fetch_add(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     del typingctx, index, value
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], args[0], args[1])
+        place = place_of(context, builder, signature.args[0], args[0], args[1])
         return builder.atomic_rmw("add", place, args[2], "seq_cst")
 
     return types.int64(array, types.intp, types.int64), codegen
@@ -46,7 +35,7 @@ def _swap(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     del typingctx, index, value
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], args[0], args[1])
+        place = place_of(context, builder, signature.args[0], args[0], args[1])
         return builder.atomic_rmw("xchg", place, args[2], "seq_cst")
 
     return types.int64(array, types.intp, types.int64), codegen
@@ -57,7 +46,7 @@ def _load(typingctx: Any, array: Any, index: Any) -> Any:
     del typingctx, index
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], args[0], args[1])
+        place = place_of(context, builder, signature.args[0], args[0], args[1])
         return builder.load_atomic(place, "seq_cst", 8)
 
     return types.int64(array, types.intp), codegen
@@ -68,7 +57,7 @@ def _store(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     del typingctx, index, value
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        place = _place(context, builder, signature.args[0], args[0], args[1])
+        place = place_of(context, builder, signature.args[0], args[0], args[1])
         builder.store_atomic(args[2], place, "seq_cst", 8)
         return context.get_dummy_value()
 

@@ -11,14 +11,14 @@ from typing import Any
 
 from llvmlite import ir
 from numba import types
-from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
+
+from weft.kernels.place import place_of
 
 __all__ = ["LANES", "copy_lanes", "copy_masked", "count_less", "count_upto", "fill_lanes"]
 
 LANES = 8
 
-cgutils: Any = _cgutils
 _WORD, _ROW, _MASK = ir.IntType(64), ir.IntType(32), ir.IntType(LANES)
 _WORDS, _ROWS = ir.VectorType(_WORD, LANES), ir.VectorType(_ROW, LANES)
 _ITEMS = {"words": types.int64, "rows": types.int32, "rows_out": types.int32}
@@ -26,17 +26,7 @@ _ITEMS = {"words": types.int64, "rows": types.int32, "rows_out": types.int32}
 
 def _place(context: Any, builder: Any, kind: Any, array: Any, index: Any, vector: Any) -> Any:
     """Return a pointer to the vector that begins at `array[index]`."""
-    made = context.make_array(kind)(context, builder, array)
-    place = cgutils.get_item_pointer2(
-        context,
-        builder,
-        made.data,
-        cgutils.unpack_tuple(builder, made.shape),
-        cgutils.unpack_tuple(builder, made.strides),
-        kind.layout,
-        [index],
-    )
-    return builder.bitcast(place, vector.as_pointer())
+    return builder.bitcast(place_of(context, builder, kind, array, index), vector.as_pointer())
 
 
 def _everywhere(builder: Any, value: Any, vector: Any) -> Any:

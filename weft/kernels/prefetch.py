@@ -13,6 +13,8 @@ from numba import types
 from numba.core import cgutils as _cgutils
 from numba.extending import intrinsic
 
+from weft.kernels.place import place_of
+
 __all__ = ["prefetch"]
 
 cgutils: Any = _cgutils
@@ -26,17 +28,7 @@ def _prefetch(typingctx: Any, array: Any, index: Any) -> Any:
     del typingctx, index
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        kind = signature.args[0]
-        made = context.make_array(kind)(context, builder, args[0])
-        place = cgutils.get_item_pointer2(
-            context,
-            builder,
-            made.data,
-            cgutils.unpack_tuple(builder, made.shape),
-            cgutils.unpack_tuple(builder, made.strides),
-            kind.layout,
-            [args[1]],
-        )
+        place = place_of(context, builder, signature.args[0], args[0], args[1])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         function = cgutils.get_or_insert_function(
             builder.module, ir.FunctionType(ir.VoidType(), [byte, word, word, word]), "llvm.prefetch.p0"
