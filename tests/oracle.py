@@ -135,10 +135,11 @@ def _run(
 
 def _is_late(item: Tuple, streams: dict[Side, list[Tuple]], window: Window) -> bool:
     """Tell whether a row is behind the watermark that the batches before its own have left."""
-    if not isinstance(window, (Within, Tumbling)) or window.delay is None or item.stamp is None:
+    delays = window.delays.known if isinstance(window, (Within, Tumbling)) else None
+    if delays is None or item.stamp is None:
         return False
-    newest = [[t.stamp for t in streams[side] if t.batch < item.batch and t.stamp is not None] for side in SIDES]
-    return all(newest) and item.stamp < min(max(stamps) for stamps in newest) - window.delay
+    newest = {side: [t.stamp for t in streams[side] if t.batch < item.batch and t.stamp is not None] for side in SIDES}
+    return all(newest.values()) and item.stamp < min(max(newest[side]) - delays[side] for side in SIDES)
 
 
 def _near(window: Window, one: Tuple, two: Tuple, streams: dict[Side, list[Tuple]]) -> bool:

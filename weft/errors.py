@@ -21,6 +21,7 @@ __all__ = [
     "UnknownColumn",
     "UnknownName",
     "WeftError",
+    "WeftWarning",
     "about",
     "explained",
 ]
@@ -56,6 +57,10 @@ class WeftError(Exception):
     def of(cls, what: str, there_is: str = "", hint: str = "") -> Self:
         """Make the error from its three parts."""
         return cls(explained(what, there_is, hint))
+
+
+class WeftWarning(UserWarning):
+    """Something that works as asked, and may not be what was meant."""
 
 
 @contextmanager
@@ -106,6 +111,15 @@ class StateError(WeftError, RuntimeError):
             f"{path} is damaged: {why}.",
             "Weft joins only from state it can verify.",
             "`weft state show` names the last good batch; restore the file from a backup, or start from a new checkpoint.",
+        )
+
+    @classmethod
+    def foreign(cls, path: str, why: str) -> Self:
+        """Name a file that is whole and does not belong where it is."""
+        return cls.of(
+            f"{path} does not belong here: {why}.",
+            "Weft joins only from a state whose files come from one history: one query, its batches in order, none given up.",
+            "put back the files that were here, or start from a new checkpoint.",
         )
 
 

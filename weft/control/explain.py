@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from weft.control.choose import Choice, Limits, estimate
@@ -25,8 +27,11 @@ from weft.routing import (
     SplitPlan,
     StaPlan,
 )  # fmt: skip
-from weft.spec import JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within
+from weft.spec import Delays, JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within, lags_of, unit_shown
+from weft.spec.disorder import readable
 from weft.spec.duration import show_duration
+from weft.spec.parse import without_casts
+from weft.types import SIDES
 
 __all__ = ["Explanation", "explain_join"]
 
@@ -70,7 +75,10 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     first = choice.scheme.initial(spec, tasks)
     later = _later(spec, choice, tasks)
     parts: list[tuple[str, str]] = [
-        ("join", f"{spec.condition.text}{' (self join)' if spec.self_join else ''}"),
+        (
+            "join",
+            f"{spec.condition.said or _plain(spec, spec.condition.text)}{' (self join)' if spec.self_join else ''}",
+        ),
         ("window", spec.window.told("a", "b") if spec.self_join else spec.window.told()),
         ("scheme", f"{choice.scheme.name} over {tasks} task{'s' if tasks != 1 else ''}: {choice.why_scheme}"),
         ("plan", _shape(first) + (f", then {_shape(later)}" if later else "") + _at_need(choice)),
@@ -90,10 +98,12 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     if areas:
         parts.append(("matrix", draw(first)))
     if spec.condition.residual:
-        parts.append(("residual", f"{spec.condition.residual} (evaluated on the pairs)"))
+        parts.append(("residual", f"{_plain(spec, spec.condition.residual)} (evaluated on the pairs)"))
     for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
         if text:
-            parts.append((f"{side} filter", text))
+            parts.append((f"{side} filter", _plain(spec, text)))
+    if streaming:
+        parts += [(name, text) for name, text in (("late", _late(spec)), ("order", _order(spec))) if text]
     parts.append(("state", _state(spec) if streaming else "none: both sides are read whole, in one batch"))
     return Explanation(tuple(parts), draw_svg(first) if areas else "")
 
@@ -159,7 +169,7 @@ def _times(first: tuple[float, float], later: tuple[float, float]) -> str:
 def _name(spec: JoinSpec, side: str, column: int) -> str:
     part = spec.left if side == "left" else spec.right
     if column < len(part.keys):
-        text = part.keys[column].text
+        text = _plain(spec, part.keys[column].text)
         # The two roles of a self join share one frame, so both keys are read over `a`.
         return re.sub(r"\ba\.", "b.", text) if spec.self_join and side == "right" else text
     names: dict[Any, str] = {
@@ -177,10 +187,30 @@ def _term(spec: JoinSpec, term: Term) -> str:
         if term.left == spec.left.time and isinstance(spec.window, Within):
             show = show_duration if spec.window.unit == "time" else str
             return f"time within {show(spec.window.before)} before, {show(spec.window.after)} after"
-        return f"{term.lo:g} <= {left} - {right} <= {term.hi:g}"
+        return f"{_bound(spec, term, term.lo)} <= {left} - {right} <= {_bound(spec, term, term.hi)}"
     if term.op is Op.LAST:
         return f"row among the last {int(term.hi):,}"
     return f"{left} {_SIGNS[term.op]} {right}"
+
+
+def _plain(spec: JoinSpec, text: str) -> str:
+    """Return a part of the condition without the casts that Spark added; those that the user wrote stay."""
+    return text if "cast" in spec.condition.said.lower() or "::" in spec.condition.said else without_casts(text)
+
+
+def _bound(spec: JoinSpec, term: Term, value: float) -> str:
+    """Write an end of a band in the unit of its column."""
+    number = spec.terms.index(term) if term in spec.terms else len(spec.terms)
+    step = spec.condition.compares[number].step if number < len(spec.condition.compares) else "1"
+    if math.isinf(value) or step == "1":
+        return f"{value:g}" if abs(value) < 1e6 or math.isinf(value) else f"{value:,}"
+    if step == "microsecond":
+        return ("-" if value < 0 else "") + show_duration(abs(int(value)))
+    return (
+        f"{int(value)} day{'s' if abs(value) != 1 else ''}"
+        if step == "day"
+        else f"{Decimal(int(value)) * Decimal(step)}"
+    )
 
 
 def _access(spec: JoinSpec) -> str:
@@ -202,15 +232,50 @@ def _state(spec: JoinSpec) -> str:
         return f"at most {window.n:,} rows per side, and some that await the next merge"
     if isinstance(window, TumblingRows):
         return f"rows of the group of {window.n:,} that is open, on the side that is ahead"
-    if isinstance(window, Within):
-        if window.delay is None:
-            return "grows without end: nothing is ever late. Give the window delay= to bound it"
-        show = show_duration if window.unit == "time" else str
-        left, right = show(window.after + window.delay), show(window.before + window.delay)
-        return f"left rows of the last {left}, right rows of the last {right}, behind the slower side"
+    if not isinstance(window, (Within, Tumbling)):
+        return "grows without end: the full history of both sides is kept"
+    delays, show = window.delays.known, unit_shown(window.unit)
+    if delays is None:
+        return _endless(spec)
+    longest = max(delays.values())
     if isinstance(window, Tumbling):
-        if window.delay is None:
-            return "grows without end: nothing is ever late. Give the window delay= to bound it"
-        show = show_duration if window.unit == "time" else str
-        return f"rows of the windows open in the last {show(window.size + window.delay)}, behind the slower side"
-    return "grows without end: the full history of both sides is kept"
+        return f"rows of the windows open in the last {show(window.size + longest)}, behind the slower side"
+    left, right = show(window.after + longest), show(window.before + longest)
+    return f"left rows of the last {left}, right rows of the last {right}, behind the slower side"
+
+
+def _endless(spec: JoinSpec) -> str:
+    """Say why the state of a time window has no bound."""
+    window = spec.window
+    assert isinstance(window, (Within, Tumbling))
+    if window.delays == Delays():
+        return "grows without end: nothing is ever late. Give the window delay= to bound it"
+    side = "left" if window.delays.left is None else "right"
+    return f"grows without end: the {side} side has no delay, so nothing is ever late. Give {side}_delay= to bound it"
+
+
+def _late(spec: JoinSpec) -> str:
+    """Say which rows are dropped; "" where there are none."""
+    window = spec.window
+    delays = window.delays.known if isinstance(window, (Within, Tumbling)) else None
+    if delays is None:
+        return ""
+    assert isinstance(window, (Within, Tumbling))
+    show = unit_shown(window.unit)
+    left, right = show(delays["left"]), show(delays["right"])
+    if delays["left"] == delays["right"]:
+        return f"rows more than {left} behind the newest time of the slower side are dropped and counted"
+    return f"rows behind both the newest left time less {left} and the newest right time less {right} are dropped and counted"
+
+
+def _order(spec: JoinSpec) -> str:
+    """Say how far out of order the times of the result are."""
+    window = spec.window
+    if not isinstance(window, (Within, Tumbling)):
+        return ""
+    lags, show = lags_of(window, one_stream=spec.self_join).known, unit_shown(window.unit)
+    if lags is None:
+        return "the times of the result can be out of order without bound"
+    one, two = ("a", "b") if spec.self_join else ("l", "r")
+    left, right = (show(readable(window.unit, lags[side])) for side in SIDES)
+    return f"{one}.{window.left} can be {left} out of order in the result, {two}.{window.right} {right}"

@@ -108,12 +108,14 @@ def _gone_before(spec: JoinSpec, side: Side, newest: dict[Side, int]) -> int:
         return newest[side] + 1 - window.n
     if isinstance(window, TumblingRows):
         return newest[other(side)]
-    slower = min(newest.values())
-    if not isinstance(window, (Within, Tumbling)) or window.delay is None or slower == WORD_MIN:
+    delays = window.delays.known if isinstance(window, (Within, Tumbling)) else None
+    if delays is None or min(newest.values()) == WORD_MIN:
         return WORD_MIN
+    mark = min(newest[each] - delays[each] for each in SIDES)
     if isinstance(window, Tumbling):
-        return (slower - window.delay) // window.size * window.size
-    return slower - window.delay - (window.before if side == "right" else window.after)
+        return mark // window.size * window.size
+    assert isinstance(window, Within)
+    return mark - (window.before if side == "right" else window.after)
 
 
 def _width(spec: JoinSpec, side: Side) -> int:
@@ -124,7 +126,9 @@ def _width(spec: JoinSpec, side: Side) -> int:
     if isinstance(window, Tumbling):
         return int(window.size)
     if isinstance(window, Within):
-        span = (window.before if side == "right" else window.after) + (window.delay or 0)
+        span = (window.before if side == "right" else window.after) + max(
+            (window.delays.known or {}).values(), default=0
+        )
         return max(1, -(-int(span) // SUBWINDOWS))
     return 1  # groups of rows are numbered one by one
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from weft.spec.condition import Compare, Condition, Encode, Key
+from weft.spec.disorder import TimeOrder, lags_of, reach_of, with_delays
 from weft.spec.join import JoinSpec, SideSpec, build_spec, read_self_join
 from weft.spec.terms import Access, Op, Term
 from weft.spec.window import (
+    Delays,
     Last,
     Tumbling,
     TumblingRows,
     Unbounded,
+    Unit,
     Window,
     Within,
     last,
@@ -17,11 +20,12 @@ from weft.spec.window import (
     tumbling_rows,
     unbounded,
     unit_hint,
+    unit_shown,
     within,
 )
 
 __all__ = [
-    "Access", "Compare", "Condition", "Encode", "JoinSpec", "Key", "Last", "Op", "SideSpec", "Term", "Tumbling",
-    "TumblingRows", "Unbounded", "Window", "Within", "build_spec", "last", "read_self_join", "tumbling", "tumbling_rows",
-    "unbounded", "unit_hint", "within",
+    "Access", "Compare", "Condition", "Delays", "Encode", "JoinSpec", "Key", "Last", "Op", "SideSpec", "Term", "TimeOrder",
+    "Tumbling", "TumblingRows", "Unbounded", "Unit", "Window", "Within", "build_spec", "lags_of", "last", "reach_of",
+    "read_self_join", "tumbling", "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "with_delays", "within",
 ]  # fmt: skip

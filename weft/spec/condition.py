@@ -6,7 +6,7 @@ knows in which language the user wrote it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from weft.spec.terms import Op
@@ -16,6 +16,10 @@ __all__ = ["Compare", "Condition", "Encode", "Key"]
 Encode: TypeAlias = Literal["value", "hash", "prefix"]
 """How a key becomes a word. *value*: exactly, order kept (numbers, dates, timestamps, booleans, decimals up to 18 digits).
 *hash*: 64-bit hash, for equality of strings, binaries and wide decimals. *prefix*: leading 64 bits, order kept but ties."""
+
+
+Step: TypeAlias = str
+"""What a whole word stands for in a band: "1", "day", "microsecond", or a power of ten such as "0.01"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +44,16 @@ class Compare:
     lo: float = 0
     hi: float = 0
     weak: bool = False
+    step: Step = "1"
+    """What one unit of `lo` and `hi` is; it only matters to people."""
 
 
 @dataclass(frozen=True, slots=True)
 class Condition:
     """The conjuncts of `on`, sorted by who can decide them.
 
-    `text` is the whole condition in normal form (part of the state's fingerprint). `residual`, `left_only` and
-    `right_only` are SQL over the aliases, "" when there is nothing to check.
+    `text` is the whole condition in normal form (part of the state's fingerprint), `said` as the user wrote it. `residual`,
+    `left_only` and `right_only` are SQL over the aliases, "" when there is nothing to check.
     """
 
     text: str
@@ -55,3 +61,4 @@ class Condition:
     residual: str = ""
     left_only: str = ""
     right_only: str = ""
+    said: str = field(default="", compare=False)

@@ -85,7 +85,7 @@ class JoinSpec:
         """Return the word column that decides when a stored row of `side` can go."""
         part = self.side(side)
         if isinstance(self.window, (Within, Tumbling)):
-            return part.time if self.window.delay is not None else None
+            return part.time if self.window.delays.known is not None else None
         return part.seq
 
     @property

@@ -6,6 +6,7 @@ Nothing is evaluated here and no type is known, so a job file can be checked bef
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
@@ -17,7 +18,7 @@ from sqlglot.parsers.spark import SparkParser
 
 from weft.errors import SpecError, UnknownColumn
 
-__all__ = ["WeftSql", "check_syntax", "conjuncts", "parse", "references", "render", "resolve"]
+__all__ = ["WeftSql", "check_syntax", "conjuncts", "parse", "references", "render", "resolve", "without_casts"]
 
 _SIDES = ("left", "right")
 _FORBIDDEN: dict[type[exp.Expr], str] = {
@@ -62,6 +63,32 @@ def check_syntax(
     if not any(not column.table for column in tree.find_all(exp.Column)):
         _check_relates(tree, aliases)
     return tree
+
+
+def without_casts(text: str) -> str:
+    """Return SQL that Spark wrote as a person would have: without the casts and suffixes that its analyzer adds.
+
+    >>> without_casts("(abs((l.v1 - r.v2)) <= CAST(0.5BD AS DOUBLE))")
+    'abs(l.v1 - r.v2) <= 0.5'
+    """
+    try:
+        tree = sqlglot.parse_one(re.sub(r"\b(\d+(?:\.\d+)?)(?:BD|[LDSY])\b", r"\1", text), dialect=WeftSql)
+    except (ParseError, TokenError):
+        return text
+
+    whole = exp.Paren(this=tree)
+    while (cast := whole.find(exp.Cast)) is not None:
+        cast.replace(cast.this)
+    plain = whole.unnest()
+    for paren in list(plain.find_all(exp.Paren)):
+        held, around = paren.this, paren.parent
+        looser = isinstance(held, exp.Connector) and not (isinstance(held, exp.And) and isinstance(around, exp.And))
+        tight = (isinstance(around, exp.Binary) and not isinstance(around, exp.Connector)) or isinstance(
+            around, exp.Not
+        )
+        if not (looser or tight) or not isinstance(held, exp.Binary):
+            paren.replace(held)
+    return str(plain.sql(dialect="spark", comments=False, normalize_functions="lower"))
 
 
 def conjuncts(expression: exp.Expr) -> Iterator[exp.Expr]:

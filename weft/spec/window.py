@@ -6,26 +6,60 @@ window into terms, the same word comparisons that the predicate uses.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from weft.errors import SpecError
 from weft.spec.duration import LONGEST, Duration, microseconds, show_duration
+from weft.types import Side
 
 __all__ = [
-    "Last",
-    "Tumbling",
-    "TumblingRows",
-    "Unbounded",
-    "Window",
-    "Within",
-    "last",
-    "tumbling",
-    "tumbling_rows",
-    "unbounded",
-    "unit_hint",
-    "within",
-]
+    "Delays", "Last", "Tumbling", "TumblingRows", "Unbounded", "Unit", "Window", "Within", "last", "tumbling",
+    "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "within", "written",
+]  # fmt: skip
+
+
+Unit = Literal["time", "number"]
+"""What a window counts in: microseconds of a time column, or the units of an integer column."""
+
+
+def unit_shown(unit: Unit) -> Callable[[int], str]:
+    """Return what writes a length in a unit."""
+    return show_duration if unit == "time" else str
+
+
+def written(unit: Unit, length: int) -> str:
+    """Return a length as an argument of a window."""
+    return repr(show_duration(length)) if unit == "time" else str(length)
+
+
+@dataclass(frozen=True, slots=True)
+class Delays:
+    """How far behind the newest timestamp of its side a tuple may be, per side; None if it is not known.
+
+    Only where both are known can a tuple be late, and state be forgotten.
+    """
+
+    left: int | None = None
+    right: int | None = None
+
+    def of(self, side: Side) -> int | None:
+        """Return the delay of one side."""
+        return self.left if side == "left" else self.right
+
+    @property
+    def known(self) -> dict[Side, int] | None:
+        """Return both delays, None unless both are known."""
+        return None if self.left is None or self.right is None else {"left": self.left, "right": self.right}
+
+    def told(self, unit: Unit, left: str, right: str) -> str:
+        """Say the delays, as the end of what is said of a window."""
+        show = unit_shown(unit)
+        if self.left == self.right:
+            return "" if self.left is None else f", delay {show(self.left)}"
+        both = ((left, self.left), (right, self.right))
+        return ", delay " + " and ".join(f"{show(delay)} for {name}" for name, delay in both if delay is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +70,17 @@ class Within:
     after: int
     left: str
     right: str
-    delay: int | None = None
-    unit: Literal["time", "number"] = "time"
+    delays: Delays = Delays()
+    unit: Unit = "time"
 
     def __str__(self) -> str:
         return self.told()
 
     def told(self, left: str = "l", right: str = "r") -> str:
         """Say what the window is, with the names of the sides."""
-        show = show_duration if self.unit == "time" else str
+        show = unit_shown(self.unit)
         span = f"{right}.{self.right} from {show(self.before)} before to {show(self.after)} after {left}.{self.left}"
-        return span + ("" if self.delay is None else f", delay {show(self.delay)}")
+        return span + self.delays.told(self.unit, left, right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,17 +112,17 @@ class Tumbling:
     size: int
     left: str
     right: str
-    delay: int | None = None
-    unit: Literal["time", "number"] = "time"
+    delays: Delays = Delays()
+    unit: Unit = "time"
 
     def __str__(self) -> str:
         return self.told()
 
     def told(self, left: str = "l", right: str = "r") -> str:
         """Say what the window is, with the names of the sides."""
-        show = show_duration if self.unit == "time" else str
+        show = unit_shown(self.unit)
         text = f"tumbling windows of {show(self.size)} over {left}.{self.left}, {right}.{self.right}"
-        return text + ("" if self.delay is None else f", delay {show(self.delay)}")
+        return text + self.delays.told(self.unit, left, right)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +161,7 @@ Window = Within | Last | Tumbling | TumblingRows | Unbounded
 def within(
     span: Duration | None = None, /, *, before: Duration | None = None, after: Duration | None = None,
     on: str | None = None, left: str | None = None, right: str | None = None, delay: Duration | None = None,
+    left_delay: Duration | None = None, right_delay: Duration | None = None,
 ) -> Within:  # fmt: skip
     """Join tuples whose timestamps are at most `span` apart.
 
@@ -138,9 +173,10 @@ def within(
         Instead of `span`: how far the right tuple may be before, and after, the left one; the one left out is zero.
     on, left, right
         The time column: of both sides, or of each.
-    delay
-        How far behind the newest timestamp of the slower side a tuple may be. Later ones are dropped and counted.
-        Without it nothing is ever late, and nothing can be forgotten.
+    delay, left_delay, right_delay
+        How far behind the newest timestamp of its stream a tuple may be: of both sides, or of each. Later ones are
+        dropped and counted. By default the delay of a side's own watermark (`withWatermark`, or that of the Weft join
+        it comes from). Where a side has neither, nothing is ever late and the state grows.
 
     Examples
     --------
@@ -158,18 +194,24 @@ def within(
         name: microseconds(f"within({name}=)" if span is None else "within", value) for name, value in near.items()
     }
     columns = _columns("within", "a time column", on, left, right)
-    unit = _unit("within", *[v for v in (span, before, after, delay) if v is not None])
-    return Within(lengths["before"], lengths["after"], *columns, _delay(delay), unit)
+    unit = _unit("within", span, before, after, delay, left_delay, right_delay)
+    return Within(
+        lengths["before"], lengths["after"], *columns, _delays("within", delay, left_delay, right_delay), unit
+    )
 
 
 def tumbling(
     size: Duration, /, *, on: str | None = None, left: str | None = None, right: str | None = None,
-    delay: Duration | None = None,
+    delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
 ) -> Tumbling:  # fmt: skip
-    """Join tuples whose timestamps fall into the same window of length `size`, counted from the epoch."""
+    """Join tuples whose timestamps fall into the same window of length `size`, counted from the epoch.
+
+    The delays are those of `within`.
+    """
     length = microseconds("tumbling", size, least=1)
-    unit = _unit("tumbling", *[v for v in (size, delay) if v is not None])
-    return Tumbling(length, *_columns("tumbling", "a time column", on, left, right), _delay(delay), unit)
+    unit = _unit("tumbling", size, delay, left_delay, right_delay)
+    columns = _columns("tumbling", "a time column", on, left, right)
+    return Tumbling(length, *columns, _delays("tumbling", delay, left_delay, right_delay), unit)
 
 
 def last(n: int, /, *, order: str | None = None, left: str | None = None, right: str | None = None) -> Last:
@@ -226,7 +268,8 @@ def _orders(name: str, order: str | None, left: str | None, right: str | None) -
     return left, right
 
 
-def _unit(name: str, *durations: Duration) -> Literal["time", "number"]:
+def _unit(name: str, *given: Duration | None) -> Unit:
+    durations = [duration for duration in given if duration is not None]
     numbers = {isinstance(duration, int) for duration in durations}
     if len(numbers) > 1:
         raise SpecError.of(
@@ -237,8 +280,16 @@ def _unit(name: str, *durations: Duration) -> Literal["time", "number"]:
     return "number" if True in numbers else "time"
 
 
-def _delay(delay: Duration | None) -> int | None:
-    return None if delay is None else microseconds("delay", delay)
+def _delays(name: str, both: Duration | None, left: Duration | None, right: Duration | None) -> Delays:
+    if both is not None and (left is not None or right is not None):
+        raise SpecError.of(
+            f"{name}() got delay= beside left_delay= or right_delay=.",
+            f"Given: delay={both!r}, left_delay={left!r}, right_delay={right!r}.",
+            "write delay= if both sides have the same one, else left_delay= and right_delay=.",
+        )
+    given = {"delay": both} if both is not None else {"left_delay": left, "right_delay": right}
+    found = [None if value is None else microseconds(key, value) for key, value in given.items()]
+    return Delays(found[0], found[-1])
 
 
 def _check_names(name: str, *columns: object) -> None:
