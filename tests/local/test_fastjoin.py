@@ -152,11 +152,11 @@ def test_every_migration_is_reported():
     reasons = {number: why for number, (_, why) in store.plans.items() if why and number}
     assert reasons
     for number, why in reasons.items():
-        plan = store.plans[number][0]
+        plan = store.plans[number][0].plan
         assert isinstance(plan, FastJoinPlan) and plan.moving and plan.volume > 0
         assert "group: LI" in why and "rows, LI" in why
         assert all(store.metrics[task, number]["migrated"] for task in range(8) if (task, number) in store.metrics)
-    last = store.plans[max(store.plans)][0]
+    last = store.plans[max(store.plans)][0].plan
     assert isinstance(last, FastJoinPlan) and last.migrations == len(reasons)
 
 

@@ -42,7 +42,7 @@ def check(case: Case, data: st.DataObject) -> int:
     epoch = 0
     for number, batch in enumerate(case.batches):
         found += count(fed(join, batch))
-        plan = join.store.read_plan(number)
+        plan = join.store.read_pinned(number).plan
         epoch = plan.epoch if isinstance(plan, AreaPlan) else epoch
         if isinstance(plan, AreaPlan):
             assert len(plan.active) == len(set(plan.active)) and max(plan.active) < tasks

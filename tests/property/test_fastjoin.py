@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import weft
 from tests.examples import share
 from tests.oracle import Compare
+from tests.plans import force_plan
 from tests.property.cases import Case, Predicate, cases, count, expected_count, fed, legal_indexes, make, spec_of
 from tests.routing.fastjoin_plans import fastjoin_plans
 from weft.routing import FastJoin, Plan
@@ -31,7 +32,7 @@ def check(case: Case, data: st.DataObject, scheme: FastJoin, *, forced: bool) ->
     for number, batch in enumerate(case.batches):
         if forced and number and data.draw(st.booleans(), "change plan"):
             plan: Plan = data.draw(fastjoin_plans(join.spec, tasks, KEYS), "plan")
-            join.store.write_plan(number, plan, "forced")
+            force_plan(join.store, number, plan)
         found += count(fed(join, batch))
     assert found == expected_count(case.expected())
 

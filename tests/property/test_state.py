@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import share
+from tests.plans import force_plan
 from tests.property.cases import (
     Case,
     cases,
@@ -139,7 +140,7 @@ def check(case: Case, data: st.DataObject, *, crash: bool = False, rescale: bool
                 tasks = data.draw(legal_tasks(scheme), "tasks")
                 join = bench.start(number, scheme, tasks)
             if change and number and data.draw(st.booleans(), "change plan"):
-                join.store.write_plan(number, data.draw(plans(bench.spec, tasks), "plan"), "forced")
+                force_plan(join.store, number, data.draw(plans(bench.spec, tasks), "plan"))
             if crash:
                 for _ in range(data.draw(st.integers(0, 2), "crashes")):
                     if data.draw(st.booleans(), "at a write"):

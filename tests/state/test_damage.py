@@ -190,7 +190,7 @@ def test_a_manifest_of_another_join(query: Path, tmp_path: Path) -> None:
     on = "abs(l.x - r.x) <= 2"
     feed(joined(store(tmp_path / "other", on=on), on=on, scheme="matrix"), BATCHES)
     _replace(query / "1" / "3.json", (tmp_path / "other" / "query" / "1" / "3.json").read_bytes())
-    with pytest.raises(StateError, match=r"1/3\.json is damaged: it belongs to another join"):
+    with pytest.raises(StateError, match=r"1/3\.json does not belong here: it comes from another history"):
         _go_on(query)
 
 

@@ -12,7 +12,7 @@ from tests.state.batches import ON, WINDOW, expected, feed, joined, rows, store
 from weft.errors import SpecError
 from weft.observe import inspect_query, read_batch
 from weft.routing import HashPlan, MatrixPlan, RangePlan
-from weft.state import Manifest, MemoryStore, StateStore, open_folder
+from weft.state import Manifest, MemoryStore, Pinned, StateStore, open_folder
 from weft.state.documents import read_document
 from weft.types import SIDES
 
@@ -23,8 +23,8 @@ def test_plans_round_trip(tmp_path: Path) -> None:
     state = StateStore(str(tmp_path), "query", "print")
     plans = [MatrixPlan(6, 2, 3), HashPlan(3, 1, 2), RangePlan(3, (-5, 2**62), (0, 4, 1, 0, 0))]
     for batch, plan in enumerate(plans):
-        state.write_plan(batch, plan, f"reason {batch}")
-    assert [state.read_plan(batch) for batch in range(len(plans))] == plans
+        state.pin(batch, Pinned(plan, history=f"after {batch}"), f"reason {batch}")
+    assert [state.read_pinned(batch).plan for batch in range(len(plans))] == plans
     assert read_document(state.folder / "plans", "1.json")["reason"] == "reason 1"
 
 
@@ -70,7 +70,7 @@ def test_kept_versions_are_whole_and_nothing_else_is_kept(scheme: str, retain: i
         for batch in kept:
             manifest = state.manifest(task, batch)
             assert manifest is not None
-            state.load(manifest, state.read_plan(batch), join.job.payload)
+            state.load(manifest, state.read_pinned(batch).plan, join.job.payload)
             needed |= {entry.name for side in SIDES for entry in manifest.segments[side]}
         assert {name for name in names if name.endswith(".arrow")} == needed
     plans = {int(name[:-5]) for name in (state.folder / "plans").names()}
@@ -153,7 +153,8 @@ def test_memory_store_answers_alike(scheme: str, tmp_path: Path) -> None:
     for batch in range(10):
         one, two = (feed(join, 1) for join in joins)
         assert one == two
-        assert disk.read_plan(batch + 1) == memory.read_plan(batch + 1)
+        one_pinned, two_pinned = disk.read_pinned(batch + 1), memory.read_pinned(batch + 1)
+        assert (one_pinned.plan, one_pinned.clock) == (two_pinned.plan, two_pinned.clock)
         for task in range(3):
             a, b = disk.manifest(task, batch), memory.manifest(task, batch)
             assert a is not None and b is not None
@@ -203,7 +204,7 @@ def test_a_path_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(SpecError, match="cannot be written"):
         open_folder(str(tmp_path / "file" / "state")).check_writable()
-    assert (ON, WINDOW.delay) == ("abs(l.x - r.x) <= 3", 5)
+    assert (ON, WINDOW.delays.left) == ("abs(l.x - r.x) <= 3", 5)
 
 
 def test_strays_are_swept(tmp_path: Path) -> None:

@@ -14,15 +14,16 @@ from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Within
 from weft.state import Clock
 from weft.types import SIDES, WORD_MIN, Block, Side, Words, other
 
-__all__ = ["Header", "advance", "expired_before", "number_rows", "watermark"]
+__all__ = ["Header", "advance", "expired_before", "late_rows", "number_rows", "watermark"]
 
 
 @dataclass(frozen=True)
 class Header:
     """What one map partition tells every task about its rows of one side.
 
-    `rows` and `newest` (the greatest timestamp); for ordered count windows `order`, the order words of all its rows,
-    ascending; `refused`, how many of them could not be read (documents).
+    `rows` and `newest` (the greatest timestamp); `late`, how many of them were behind the watermark and stayed behind, and
+    `behind`, the most that one of them was; for ordered count windows `order`, the order words of all its rows, ascending;
+    `refused`, how many could not be read (documents); `content`, a digest of the words that travel, whatever their order.
     """
 
     partition: int
@@ -30,15 +31,17 @@ class Header:
     newest: int = WORD_MIN
     order: Words = field(default_factory=lambda: np.zeros(0, np.int64))
     refused: int = 0
+    late: int = 0
+    behind: int = 0
+    content: str = ""
 
 
 def watermark(spec: JoinSpec, clock: Clock) -> int:
-    """Return the least timestamp that is not late: the slower side's greatest timestamp, less the delay."""
-    window = spec.window
-    if not isinstance(window, (Within, Tumbling)) or window.delay is None:
+    """Return the least timestamp that is not late: of each side the greatest timestamp less its delay, the slower one."""
+    delays = spec.window.delays.known if isinstance(spec.window, (Within, Tumbling)) else None
+    if delays is None or min(clock.newest.values()) == WORD_MIN:
         return WORD_MIN
-    slower = min(clock.newest.values())
-    return WORD_MIN if slower == WORD_MIN else max(slower - window.delay, WORD_MIN)
+    return max(min(clock.newest[side] - delays[side] for side in SIDES), WORD_MIN)
 
 
 def expired_before(spec: JoinSpec, side: Side, clock: Clock) -> int:
@@ -55,6 +58,11 @@ def expired_before(spec: JoinSpec, side: Side, clock: Clock) -> int:
         return mark // window.size * window.size
     assert isinstance(window, Within)
     return mark - (window.before if side == "right" else window.after)
+
+
+def late_rows(headers: dict[Side, list[Header]], task: int) -> dict[Side, int]:
+    """Return how many rows were late, per side. Every task knows it; task 0 tells it for all of them."""
+    return {side: 0 if task else sum(header.late for header in headers[side]) for side in SIDES}
 
 
 def advance(clock: Clock, headers: dict[Side, list[Header]]) -> Clock:

@@ -1,7 +1,7 @@
 """Route: rows of one side and one map partition, cut into one block per task.
 
-Runs where the rows are read. Keys become words, every row draws its `u`, the plan says who keeps it and who is asked;
-then whole blocks travel, because moving single rows is what costs.
+Runs where the rows are read. Keys become words, every row draws its `u`, rows behind the watermark stay behind, the plan
+says who keeps the others and who is asked; then whole blocks travel, because moving single rows is what costs.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.clock import Header
+from weft.engine.clock import Header, watermark
 from weft.kernels import draws, mix_words, order_of, words_of
-from weft.routing import Plan
 from weft.spec import JoinSpec, Key, SideSpec, Tumbling
+from weft.state import Pinned
 from weft.types import U32, WORD_MIN, Block, Bools, Rows, Side, Words
 
 __all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Router"]
@@ -62,30 +62,32 @@ class Delivery:
 class Router:
     """Routes the rows of one side and one map partition of a batch; tables may come in any number of pieces."""
 
-    def __init__(self, spec: JoinSpec, side: Side, inputs: Inputs, plan: Plan, batch: int, partition: int) -> None:
-        self.spec, self.side, self.inputs, self.plan = spec, side, inputs, plan
+    def __init__(
+        self, spec: JoinSpec, side: Side, inputs: Inputs, pinned: Pinned, batch: int, partition: int
+    ) -> None:  # fmt: skip
+        self.spec, self.side, self.inputs, self.plan = spec, side, inputs, pinned.plan
         self.batch, self.partition = batch, partition
         self.position = 0
-        self._newest = WORD_MIN
+        self._mark = watermark(spec, pinned.clock)
+        self._newest, self._late, self._behind = WORD_MIN, 0, 0
+        self._content = 0
         self._order: Words = np.zeros(0, np.int64)
 
     def header(self) -> Header:
         """Return what every task must know of this partition, once all rows are routed."""
-        return Header(self.partition, self.position, self._newest, self._order)
+        return Header(
+            self.partition, self.position, self._newest, self._order, late=self._late, behind=self._behind,
+            content=f"{self._content & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+        )  # fmt: skip
 
     def route(self, table: pa.Table) -> Iterator[Delivery]:
         """Yield the deliveries of one piece. With a count window the piece must be the whole partition."""
-        block, alive, counted = self._block(table)
-        if not counted.all():
-            rows = np.flatnonzero(counted)
-            block, alive = block.take(rows), alive[rows]
+        block = self._block(table)
         if not len(block):
             return
         store = self.plan.store(self.side, block.words, block.u)
         probe = self.plan.probe(self.side, block.words, block.u)
         role = store.astype(np.uint8) * STORE | probe.astype(np.uint8) * PROBE
-        if not alive.all():  # these have no partner, but may be late
-            role[:, ~alive] = 0
         homeless = np.ones(len(block), np.bool_)
         for task in range(self.plan.tasks):  # the first one with anything to do for a row is its home
             here = (role[task] != 0) & homeless
@@ -116,16 +118,16 @@ class Router:
             return order_of([block.words[access.within.left if side == 0 else access.within.right]])
         return None
 
-    def _block(self, table: pa.Table) -> tuple[Block, Bools, Bools]:
-        """Make words and draws, and tell which rows can match at all, and which have to be counted by a task.
+    def _block(self, table: pa.Table) -> Block:
+        """Make words and draws of the rows that can match at all.
 
         The watermark follows every row with a timestamp that its side's own condition lets pass, even one whose key
-        is NULL; such a row travels only where it can be late. A self join has one stream and one watermark, so there
-        it follows every row, whichever role its conditions refuse.
+        is NULL, and such a row can be late. A self join has one stream and one watermark, so there it follows every row,
+        whichever role its conditions refuse.
         """
         part, rows = self.spec.side(self.side), table.num_rows
         columns: list[Words] = []
-        alive, counted = np.ones(rows, np.bool_), None
+        alive = np.ones(rows, np.bool_)
         keep, used = self._kept(table), self.spec.used(self.side)
         nulls = np.zeros(rows if part.nulls is not None else 0, np.int64)
         for number, (key, column) in enumerate(zip(part.keys, self.inputs.keys, strict=True)):
@@ -144,8 +146,7 @@ class Router:
                 self._newest = max(self._newest, int(time[timed].max()))
             if isinstance(self.spec.window, Tumbling):
                 columns.append(time // self.spec.window.size)
-            alive &= timed
-            counted = timed if getattr(self.spec.window, "delay", None) is not None else None
+            alive &= self._on_time(time, timed)
         if part.mix is not None:
             columns.append(mix_words([columns[column] for column in part.equal]))
         alive &= keep
@@ -157,9 +158,23 @@ class Router:
         payload = table.select(range(self.inputs.payload))
         self.position += rows
         if part.seq is None:
-            return Block(_stack(columns, rows), u, payload), alive, alive if counted is None else counted
-        block, alive = self._ordered(table, columns, u, payload, alive)
-        return block, alive, alive
+            block = Block(_stack(columns, rows), u, payload)
+        else:
+            block, alive = self._ordered(table, columns, u, payload, alive)
+        block = block.filter(alive)
+        for number, column in enumerate(block.words):  # sums wrap around, and do not depend on the order of the rows
+            self._content += (2 * number + 1) * int(column.sum())
+        return block
+
+    def _on_time(self, time: Words, timed: Bools) -> Bools:
+        """Tell which of the rows with a timestamp are not late, and count those that are."""
+        if self._mark == WORD_MIN:
+            return timed
+        late: Bools = timed & (time < self._mark)
+        if late.any():
+            self._late += int(late.sum())
+            self._behind = max(self._behind, self._mark - int(time[late].min()))
+        return timed & ~late
 
     def _kept(self, table: pa.Table) -> Bools:
         """Tell which rows the side's own condition lets pass."""

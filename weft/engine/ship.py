@@ -32,6 +32,8 @@ class Shipment:
     delivery: Delivery | None = None
     packed: int = 0
     """Bytes it had on its way; 0 where it was handed over in memory."""
+    pinned: str = ""
+    """Of a header, the mark of what its partition was routed by; "" where route and join cannot differ."""
 
     @property
     def size(self) -> int:
@@ -60,10 +62,11 @@ def pack_delivery(
         writer.write_batch(pa.record_batch([*arrays, *payload], schema=schema))
 
 
-def pack_header(sink: pa.NativeFile, side: Side, header: Header) -> None:
-    """Append a header to a byte sink."""
+def pack_header(sink: pa.NativeFile, side: Side, header: Header, pinned: str = "") -> None:
+    """Append a header to a byte sink; `pinned` marks what its partition was routed by."""
     note = {"side": side, "partition": header.partition, "piece": -1, "rows": header.rows, "newest": header.newest,
-            "refused": header.refused}  # fmt: skip
+            "refused": header.refused, "late": header.late, "behind": header.behind, "content": header.content,
+            "pinned": pinned}  # fmt: skip
     schema = pa.schema([pa.field("order", pa.int64())], {_KEY: json.dumps(note).encode()})
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.record_batch([pa.array(header.order)], schema=schema))
@@ -77,8 +80,9 @@ def unpack(data: pa.Buffer) -> Shipment:
     side, partition, piece = note["side"], note["partition"], note["piece"]
     columns = [one_chunk(column) for column in table.columns]
     if piece < 0:
-        header = Header(partition, note["rows"], note["newest"], columns[0].to_numpy(), note["refused"])
-        return Shipment(side, partition, piece, header=header, packed=data.size)
+        facts = (note[name] for name in ("refused", "late", "behind", "content"))
+        header = Header(partition, note["rows"], note["newest"], columns[0].to_numpy(), *facts)
+        return Shipment(side, partition, piece, header=header, packed=data.size, pinned=note["pinned"])
     first = table.column_names.index("_u")
     words = read_words(table.column_names[:first], columns, columns[first + 2 :], note["words"], table.num_rows)
     payload = table.select(range(first + 2, table.num_columns)).replace_schema_metadata(None)

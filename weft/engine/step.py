@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from weft.engine.clock import Header, advance, expired_before, watermark
+from weft.engine.clock import Header, advance, expired_before, late_rows
 from weft.engine.gather import Pairs, pairs_of
 from weft.engine.route import HOME, PROBE, STORE
 from weft.engine.unordered import once
@@ -21,7 +21,7 @@ from weft.index import Index, Probe, Run, make_index
 from weft.routing import TaskStats, TaskView
 from weft.spec import JoinSpec, Op, Term
 from weft.state import TaskState
-from weft.types import SIDES, U32, Block, Bools, Side, Words, other
+from weft.types import SIDES, U32, Block, Side, Words, other
 
 __all__ = ["CHUNK", "Arrivals", "Step", "step"]
 
@@ -53,11 +53,8 @@ class Step:
 
 def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK, task: int = 0) -> Step:
     """Join one batch. The state after it does not depend on the pairs being drawn."""
-    mark = watermark(spec, state.clock)
-    blocks, roles, late = dict(arrivals.blocks), dict(arrivals.roles), dict.fromkeys(SIDES, 0)
-    for side in SIDES:
-        blocks[side], roles[side], late[side] = _drop_late(spec, side, blocks[side], roles[side], mark)
-    arrived = {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
+    blocks, roles = arrivals.blocks, arrivals.roles
+    arrived = {side: int(((roles[side] & HOME) != 0).sum()) for side in SIDES}
     fresh = {side: blocks[side].filter((roles[side] & STORE) != 0) for side in SIDES}
     asking = {side: blocks[side].filter((roles[side] & PROBE) != 0) for side in SIDES}
     clock = advance(state.clock, arrivals.headers)
@@ -77,7 +74,7 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
     after = replace(state, runs=kept, before=before, clock=clock)
     sample = {side: _sample(spec, side, kept[side]) for side in SIDES}
     alive = {side: _alive(spec, side, kept[side], before[side]) for side in SIDES}
-    stats = TaskStats(arrived, after.rows, late, sample, alive=alive)
+    stats = TaskStats(arrived, after.rows, late_rows(arrivals.headers, task), sample, alive=alive)
 
     def pairs() -> Iterator[Pairs]:
         old = {side: _index(spec, index, side, state.runs[side], state.before[side]) for side in SIDES}
@@ -112,19 +109,6 @@ def _index(spec: JoinSpec, name: str, side: Side, runs: tuple[Run, ...], before:
     made = make_index(name, spec.access_of(other(side)), spec.expiry(side), kept=True)
     made.restore(runs, before)
     return made
-
-
-def _drop_late(
-    spec: JoinSpec, side: Side, block: Block, role: np.ndarray[tuple[int], np.dtype[np.uint8]], mark: int
-) -> tuple[Block, np.ndarray[tuple[int], np.dtype[np.uint8]], int]:
-    column = spec.side(side).time
-    if column is None or not len(block):
-        return block, role, 0
-    on_time: Bools = block.words[column] >= mark
-    if bool(on_time.all()):
-        return block, role, 0
-    late = int(((role[~on_time] & HOME) != 0).sum())
-    return block.filter(on_time), role[on_time], late
 
 
 def _outliving(

@@ -21,10 +21,10 @@ from weft.errors import StateError
 from weft.index import kind_of
 from weft.routing import Plan, Scheme, TaskStats, next_plan, plan_from_json
 from weft.spec import JoinSpec
-from weft.state import Clock, Derived, Manifest, StateStore, TaskState
+from weft.state import Clock, Derived, History, Manifest, Pinned, StateStore, TaskState
 from weft.types import SIDES, Block, Side
 
-__all__ = ["Job", "Worker", "collect_arrivals", "plan_of"]
+__all__ = ["Job", "Worker", "collect_arrivals", "pinned_for"]
 
 
 @dataclass(frozen=True)
@@ -40,12 +40,13 @@ class Job:
     """Words that follow from the payload, so that they need not travel (`Inputs.derived`)."""
 
 
-def plan_of(job: Job, store: StateStore | None, batch: int) -> Plan:
-    """Return the plan of a batch, for the number of tasks there are now."""
+def pinned_for(job: Job, store: StateStore | None, batch: int) -> Pinned:
+    """Return what is pinned for a batch, the plan for the number of tasks there are now."""
     if store is None or batch == 0:
-        return job.scheme.initial(job.spec, job.tasks)
-    plan = store.read_plan(batch)
-    return plan if plan.tasks == job.tasks else plan.adapt(job.tasks)
+        history = "" if store is None else History.first(store.query, store.fingerprint)
+        return Pinned(job.scheme.initial(job.spec, job.tasks), history=history)
+    pinned = store.read_pinned(batch)
+    return pinned if pinned.plan.tasks == job.tasks else replace(pinned, plan=pinned.plan.adapt(job.tasks))
 
 
 def collect_arrivals(job: Job, shipments: Iterable[Shipment], clock: Clock) -> Arrivals:
@@ -79,16 +80,16 @@ class Worker:
         self, job: Job, store: StateStore | None, task: int, batch: int, plan: Plan | None = None,
         now: Callable[[], float] = lambda: 0.0,
     ) -> None:  # fmt: skip
-        self.job, self.store, self.task, self.batch, self.plan, self.now = job, store, task, batch, plan, now
-        self.migrated, self.moved, self.pinned, self.rescaled = "", Moved(), "", ""
+        self.job, self.store, self.task, self.batch, self.now = job, store, task, batch, now
+        self.pinned = Pinned(plan) if plan is not None else pinned_for(job, store, batch)
+        self.migrated, self.moved, self.moving, self.rescaled = "", Moved(), "", ""
 
     def run(self, shipments: Iterable[Shipment]) -> Iterator[Pairs]:
         """Yield the pairs of the batch; the state after it is saved before the first one."""
         started = self.now()
-        plan = self.plan or plan_of(self.job, self.store, self.batch)
+        plan, shipments = self.pinned.plan, self._checked(shipments)
         state, previous = self._load(plan)
         loaded = self.now()
-        shipments = list(shipments)
         arrivals = collect_arrivals(self.job, shipments, state.clock)
         done = step(self.job.spec, self.job.index, state, arrivals, task=self.task)
         stats = done.stats
@@ -100,10 +101,11 @@ class Worker:
             notes = self.job.scheme.watch(self.job.spec, done.view, before if before.get("scheme") == name else {})
             stats = replace(stats, notes={**notes, "scheme": name} if notes else notes)
             watched = self.now() - watching
-            self.store.save(self.task, self.batch, done.state, stats.to_json(), previous)
+            history = self._history(arrivals)
+            self.store.save(self.task, self.batch, done.state, stats.to_json(), previous, history)
             steering = self.now()
             if self.task == 0:
-                self._control(self.store, plan)
+                self._control(self.store, plan, done.state.clock, history)
             steered = self.now() - steering
         saved = self.now()
         count = 0
@@ -117,7 +119,7 @@ class Worker:
             }  # fmt: skip
             reason = self.rescaled or (self.store.reason(self.batch) if self.migrated else "")
             moved = {"migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost}
-            moved["moving"] = self.pinned  # why the next batch migrates, "" if it does not; task 0 knows
+            moved["moving"] = self.moving  # why the next batch migrates, "" if it does not; task 0 knows
             routed = {  # the paper's join requests and bandwidth (001-44)
                 "asked": sum(int(words.shape[1]) for words in done.view.probed.values()),
                 "routed": sum(len(block) for block in arrivals.blocks.values()),
@@ -126,15 +128,48 @@ class Worker:
             metrics = {"pairs": count, "seconds": seconds, **moved, **routed, **done.stats.to_json()}
             self.store.write_metrics(self.task, self.batch, metrics)
 
+    def _checked(self, shipments: Iterable[Shipment]) -> list[Shipment]:
+        """Return the shipments, all of them routed by what this task goes by."""
+        found = list(shipments)
+        marks = {shipment.pinned for shipment in found if shipment.pinned}
+        if marks and marks != {self.pinned.mark} and self.store is not None:
+            raise StateError.of(
+                f"Batch {self.batch} was routed by another plan than the one that task {self.task} reads.",
+                f"{self.store.folder}/plans/{self.batch}.json was changed while the batch ran.",
+                "make sure that no other query writes there, and run the batch again.",
+            )
+        return found
+
+    def _history(self, arrivals: Arrivals) -> History:
+        """Return where the state after this batch comes from."""
+        inputs = [
+            (side, header.partition, header.rows, header.newest, header.content)
+            for side in SIDES
+            for header in arrivals.headers[side]
+        ]
+        return History.of(self.pinned.history, self.pinned.plan.to_json(), inputs)
+
+    def _first(self, store: StateStore) -> Manifest:
+        """Return what task 0 knew after the batch before; it always exists, and every replay rewrites it."""
+        first = self._manifest(store, 0, self.batch - 1)
+        store.check(first.fingerprint, self.job.spec.identity())
+        if self.pinned.history not in ("", first.history):  # a plan of state format 1 says nothing of it
+            where, why = (
+                f"{store.folder}/plans/{self.batch}.json",
+                "it was pinned in another history than that of task 0",
+            )
+            raise StateError.foreign(where, why)
+        self.pinned = replace(self.pinned, history=first.history)
+        return first
+
     def _load(self, plan: Plan) -> tuple[TaskState, Manifest | None]:
         store, before = self.store, self.batch - 1
         if store is None or self.batch == 0:
             return TaskState(plan, index=self.job.index), None
-        first = self._manifest(store, 0, before)  # task 0 always exists, and every replay rewrites it
-        store.check(first.fingerprint, self.job.spec.identity())
+        first = self._first(store)
         old = plan_from_json(first.plan)
         if old == plan and kind_of(first.index) == kind_of(self.job.index):
-            own = first if self.task == 0 else self._manifest(store, self.task, before, first.digest)
+            own = first if self.task == 0 else self._manifest(store, self.task, before, first.history)
             return store.load(own, old, self.job.payload), own
         self.migrated = f"{old.scheme} x {old.tasks} -> {plan.scheme} x {plan.tasks}"
         if old.tasks != plan.tasks:  # what was pinned was meant for another number of tasks
@@ -143,24 +178,28 @@ class Worker:
             self.job.index
         ):  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
-        manifests = [first, *(self._manifest(store, task, before, first.digest) for task in range(1, old.tasks))]
+        manifests = [first, *(self._manifest(store, task, before, first.history) for task in range(1, old.tasks))]
         states = store.load_all(manifests, old, self.job.payload)
         state, self.moved = migrate(self.job.spec, self.job.index, self.task, plan, states)
         return state, manifests[self.task] if self.task < old.tasks else None
 
-    def _manifest(self, store: StateStore, task: int, batch: int, digest: str | None = None) -> Manifest:
-        """Return what a task knew after a batch; with `digest`, under that very plan."""
+    def _manifest(self, store: StateStore, task: int, batch: int, history: str | None = None) -> Manifest:
+        """Return what a task knew after a batch; with `history`, of that very history."""
         found = store.manifest(task, batch)
-        if found is None or digest not in (None, found.digest):
+        if found is not None and history not in (None, found.history):
+            raise StateError.foreign(
+                f"{store.folder}/{task}/{batch}.json", "it comes from another history than the manifest of task 0"
+            )
+        if found is None:
             raise StateError.of(
-                f"{store.folder}/{task}/{batch}.json is {'missing' if found is None else 'of an attempt that was given up'}.",
+                f"{store.folder}/{task}/{batch}.json is missing.",
                 f"It is what task {task} knew after batch {batch}; without it batch {self.batch} cannot be joined.",
                 "restore the state folder or start from a new checkpoint; inside foreachBatch, consume the whole "
                 "DataFrame of every batch (a task whose rows nobody reads never runs).",
             )
         return found
 
-    def _control(self, store: StateStore, plan: Plan) -> None:
+    def _control(self, store: StateStore, plan: Plan, clock: Clock, history: History) -> None:
         """Pin the plan of the next batch from what the batch before saw."""
         stats: list[TaskStats] = []
         if self.batch > 0:
@@ -169,8 +208,8 @@ class Worker:
             stats = [TaskStats.of_json(manifest.stats) for manifest in found]
         else:
             store.introduce(self.job.spec.identity())
-            store.write_plan(0, plan, "first plan")
+            store.pin(0, self.pinned, "first plan")
         after, reason = next_plan(self.job.spec, self.job.scheme, plan, stats)
-        store.write_plan(self.batch + 1, after, reason)
-        self.pinned = reason if after != plan else ""
+        pinned = store.pin(self.batch + 1, Pinned(after, clock, history.now), reason)
+        self.moving = reason if pinned.plan != plan else ""
         store.collect_orphans(self.batch, plan.tasks)

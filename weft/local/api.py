@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pyarrow as pa
 
@@ -11,12 +12,13 @@ from weft.engine import Job, Pairs
 from weft.errors import SpecError
 from weft.local.checks import check_fed, check_table, check_text, check_types, next_batch, opened, shown
 from weft.local.expr import Projection
+from weft.local.order import carried, time_orders
 from weft.local.run import LocalRun
 from weft.local.sources import Source, check_window
 from weft.local.sql import Analyzed, analyze
 from weft.routing import Scheme
-from weft.spec import JoinSpec, Window, build_spec, unbounded
-from weft.spec.options import check_count
+from weft.spec import JoinSpec, Window, build_spec, unbounded, with_delays
+from weft.spec.options import check_count, check_kind
 from weft.state import MemoryStore, StateStore
 from weft.types import SIDES, Side
 
@@ -39,13 +41,16 @@ class Join:
             check_types(side, schema)
         window = window if window is not None else unbounded()
         check_window(window, left, right)
+        itself = aliases == ("a", "b")
+        window = with_delays(window, time_orders(window, {"left": left, "right": right}), one_stream=itself)
         self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
         self.schemas = {"left": left, "right": right}
         self.projection = Projection.of(select, suffix, left, right, aliases)
-        self.schema = self.projection.schema
+        self.schema = carried(self.projection.schema, window, self.projection.times(window), one_stream=itself)
+        self.projection = replace(self.projection, schema=self.schema)
         self.spec: JoinSpec = build_spec(
             self.analyzed.condition, window, left_schema=shown(left), right_schema=shown(right),
-            self_join=aliases == ("a", "b"), unordered=unordered,
+            self_join=itself, unordered=unordered,
         )  # fmt: skip
         self.choice = choose(self.spec, tasks, scheme, index)
         sources: dict[Side, Source] = {
@@ -100,9 +105,9 @@ def _true(mask: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def join(
-    left: pa.Table, right: pa.Table, *, on: str, window: Window | None = None, scheme: str | Scheme = "auto",
-    index: str = "auto", tasks: int = 1, batch: int | None = None, select: Sequence[str] | None = None,
-    suffix: str = "_right",
+    left: pa.Table, right: pa.Table, *, on: str, how: str = "inner", window: Window | None = None,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, batch: int | None = None,
+    select: Sequence[str] | None = None, suffix: str = "_right",
 ) -> pa.Table:  # fmt: skip
     """Join two Arrow tables as if they were streams that arrive `batch` rows at a time (all at once by default).
 
@@ -115,6 +120,7 @@ def join(
     >>> weft.local.join(orders, quotes, on="l.price < r.bid", select=["l.id", "r.bid"]).sort_by("id").to_pylist()
     [{'id': 1, 'bid': 15.0}, {'id': 1, 'bid': 25.0}, {'id': 2, 'bid': 25.0}]
     """
+    check_kind(how)
     for side, table in zip(SIDES, (left, right), strict=True):
         check_table(side, table)
     made = Join(
@@ -135,9 +141,9 @@ def join(
 
 
 def self_join(
-    table: pa.Table, *, on: str, window: Window | None = None, unordered: bool = False, scheme: str | Scheme = "auto",
-    index: str = "auto", tasks: int = 1, batch: int | None = None, select: Sequence[str] | None = None,
-    suffix: str = "_right",
+    table: pa.Table, *, on: str, how: str = "inner", window: Window | None = None, unordered: bool = False,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, batch: int | None = None,
+    select: Sequence[str] | None = None, suffix: str = "_right",
 ) -> pa.Table:  # fmt: skip
     """Join an Arrow table with itself; aliases are `a` and `b`. The parameters are those of `weft.self_join`.
 
@@ -148,6 +154,7 @@ def self_join(
     >>> near.to_pylist()
     [{'x': 3, 'y': 2}]
     """
+    check_kind(how)
     check_table("left", table)
     made = Join(
         table.schema, table.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select,

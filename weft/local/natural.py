@@ -13,23 +13,26 @@ import pyarrow as pa
 
 from weft.control import check_tasks
 from weft.documents import Reader
-from weft.engine import Job, Shipment, plan_of
+from weft.engine import Job, Shipment, pinned_for
 from weft.engine.natural import (
     INDEX,
     DocumentRouter,
     Forest,
     NaturalWorker,
+    as_times,
     document_inputs,
     document_measures,
     document_payload,
+    either_way,
     natural_spec,
     result_schema,
 )
 from weft.errors import SpecError, UnknownColumn
 from weft.local.checks import check_fed, check_types, next_batch, opened
+from weft.local.order import carried, time_orders
 from weft.local.sources import check_window
 from weft.routing.documents import DocumentScheme, document_scheme
-from weft.spec import Unbounded, Window, unbounded
+from weft.spec import Tumbling, Unbounded, Window, Within, unbounded, with_delays
 from weft.spec.options import check_count
 from weft.state import MemoryStore, StateStore
 from weft.types import SIDES, Side
@@ -53,7 +56,7 @@ class NaturalJoin:
         self.window = window if window is not None else unbounded()
         self.column, self.id, self.single, self.collect = column, id, right is None, collect
         self.reader = Reader(nulls, arrays)
-        schemas = {"left": left, "right": left if right is None else right}
+        schemas: dict[Side, pa.Schema] = {"left": left, "right": left if right is None else right}
         self.schemas = schemas
         for side in SIDES:
             check_types(side, schemas[side])
@@ -61,8 +64,16 @@ class NaturalJoin:
                 if name not in schemas[side].names:
                     raise UnknownColumn.on_side(side, name, schemas[side].names)
         check_window(self.window, schemas["left"], schemas["right"])
+        self.window = with_delays(self.window, time_orders(self.window, schemas), one_stream=self.single)
+        if self.single:
+            self.window = either_way(self.window)
         kinds = tuple(pa.int64() if id is None else schemas[side].field(id).type for side in SIDES)
-        self.schema = result_schema(*kinds)
+        times = self._times()
+        self.schema = carried(
+            result_schema((kinds[0], kinds[1]), times), self.window,
+            {} if times is None else {"left_time": "left", "right_time": "right"},
+            one_stream=self.single,
+        )  # fmt: skip
         spec = natural_spec(self.window, (kinds[0], kinds[1]), f"nulls {nulls}, arrays {arrays}", self.single)
         payload = {side: document_payload(kind) for side, kind in zip(SIDES, kinds, strict=True)}
         self.job = Job(spec, document_scheme(scheme), INDEX, tasks, payload)
@@ -92,7 +103,9 @@ class NaturalJoin:
         for task in range(self.job.tasks):
             worker = NaturalWorker(self.job, self.store, task, batch, now=time.perf_counter, forest=self.forest)
             for table in worker.join(shipments[task]):
-                yield table.cast(self.schema) if table.schema != self.schema else table
+                columns = table.columns
+                columns[4:] = [as_times(c, f.type) for c, f in zip(columns[4:], list(self.schema)[4:], strict=True)]
+                yield pa.table(columns, names=self.schema.names).cast(self.schema)
 
     def metrics(self, batch: int | None = None) -> dict[str, Any]:
         """Return what a finished batch (by default the last) cost, as `document_measures` has it (004-34)."""
@@ -100,14 +113,14 @@ class NaturalJoin:
         return document_measures([self.store.read_metrics(task, at) or {} for task in range(self.job.tasks)])
 
     def _route(self, tables: dict[str, pa.Table | None]) -> dict[int, list[Shipment]]:
-        plan = plan_of(self.job, self.store, self.batch)
+        pinned = pinned_for(self.job, self.store, self.batch)
         shipments: dict[int, list[Shipment]] = {task: [] for task in range(self.job.tasks)}
         timed = self._time("left") is not None
         for partition, side in enumerate(SIDES):
             table = tables[side]
             if table is None or not table.num_rows:
                 continue
-            router = DocumentRouter(self.job.spec, side, document_inputs(timed), plan, self.batch, partition)
+            router = DocumentRouter(self.job.spec, side, document_inputs(timed), pinned, self.batch, partition)
             before = self.refused.total()
             prepared = self._prepared(side, table)
             refused = self.refused.total() - before
@@ -119,6 +132,12 @@ class NaturalJoin:
                     header = replace(router.header(), refused=refused)
                     inbox.append(Shipment(role, partition, -1, header=header))
         return shipments
+
+    def _times(self) -> tuple[pa.DataType, pa.DataType] | None:
+        """Return the types of both time columns, None where the window is not one of time."""
+        if not isinstance(self.window, (Within, Tumbling)):
+            return None
+        return self.schemas["left"].field(self.window.left).type, self.schemas["right"].field(self.window.right).type
 
     def _time(self, side: Side) -> str | None:
         if isinstance(self.window, Unbounded):

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
-from weft.engine import Job, Pairs, Router, Shipment, Worker, plan_of
+from weft.engine import Job, Pairs, Router, Shipment, Worker, pinned_for
 from weft.local.sources import Source
 from weft.state import StateStore
 from weft.types import SIDES, Side
@@ -33,7 +33,7 @@ class LocalRun:
             yield from Worker(self.job, self.store, task, batch, now=time.perf_counter).run(shipments[task])
 
     def _route(self, tables: dict[Side, list[pa.Table]]) -> dict[int, list[Shipment]]:
-        plan = plan_of(self.job, self.store, self.batch)
+        pinned = pinned_for(self.job, self.store, self.batch)
         shipments: dict[int, list[Shipment]] = {task: [] for task in range(self.job.tasks)}
         partition = 0
         for side in SIDES:
@@ -41,7 +41,7 @@ class LocalRun:
                 sides: Iterable[Side] = SIDES if self.job.spec.self_join else (side,)
                 for role in sides:
                     source = self.sources[role]
-                    router = Router(self.job.spec, role, source.inputs, plan, self.batch, partition)
+                    router = Router(self.job.spec, role, source.inputs, pinned, self.batch, partition)
                     for delivery in router.route(source.prepare(table)):
                         shipments[delivery.task].append(Shipment(role, partition, 0, delivery=delivery))
                     for inbox in shipments.values():

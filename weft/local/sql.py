@@ -172,7 +172,7 @@ class _Parts:
         if found is None:
             return None
         left, right = (self._key(side, found.kind, "value") for side in sides)
-        return Compare(left, found.op, right, found.lo, found.hi, found.weak)
+        return Compare(left, found.op, right, found.lo, found.hi, found.weak, found.step)
 
     def _left_and_right(self, a: exp.Expr, b: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
         left, right = (frozenset([alias]) for alias in self.aliases)

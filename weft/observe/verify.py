@@ -61,10 +61,10 @@ class Verifier:
         manifests = [self._manifest(task, batch) for task in range(tasks)]
         good = all(manifest is not None for manifest in manifests)
         for manifest in manifests:
-            if manifest is not None and manifest.digest != first.digest:
+            if manifest is not None and manifest.history != first.history:
                 where = f"{self.query}/{manifest.task}/{batch}.json"
-                if not self._running(batch, f"task {manifest.task} has not finished it under the plan of task 0"):
-                    self._bad(where, "it is of an attempt under another plan", batch)
+                if not self._running(batch, f"task {manifest.task} has not finished it in the history of task 0"):
+                    self._bad(where, "it comes from another history than the manifest of task 0", batch)
                 good = False
             elif manifest is not None:
                 whole = [self._segment(manifest, entry) for side in SIDES for entry in manifest.segments[side]]
@@ -79,7 +79,7 @@ class Verifier:
         return [
             manifest
             for manifest in found
-            if manifest is not None and (first is None or manifest.digest == first.digest)  # else of another attempt
+            if manifest is not None and (first is None or manifest.history == first.history)  # else of another attempt
         ]
 
     def document(self, folder: Folder, name: str, batch: int | None = None) -> dict[str, Any]:

@@ -14,8 +14,10 @@ from weft.state.paths import Folder
 
 __all__ = ["FORMAT", "digest_of", "read_document", "write_document"]
 
-FORMAT = 1
-"""The version of everything on disk. Another number is refused."""
+FORMAT = 2
+"""The version of everything on disk that is written. 2 has histories (`weft.state.history`)."""
+READ = (1, 2)
+"""The versions that can be read. Others are refused."""
 
 
 def write_document(folder: Folder, name: str, body: dict[str, Any]) -> None:
@@ -37,13 +39,13 @@ def _sealed(body: dict[str, Any]) -> bytes:
     return _head(checksum(text)) + text + b"}"
 
 
-def _head(seal: str) -> bytes:
-    return f'{{"format":{FORMAT},"checksum":"{seal}","body":'.encode()
+def _head(seal: str, version: int = FORMAT) -> bytes:
+    return f'{{"format":{version},"checksum":"{seal}","body":'.encode()
 
 
-def _whole(raw: bytes, seal: str) -> bool:
+def _whole(raw: bytes, seal: str, version: int) -> bool:
     """Tell whether the bytes of the body are those that were sealed; they are not encoded again, plans can be long."""
-    head = _head(seal)
+    head = _head(seal, version)
     return raw.startswith(head) and raw.endswith(b"}") and checksum(raw[len(head) : -1]) == seal
 
 
@@ -56,12 +58,12 @@ def read_document(folder: Folder, name: str) -> dict[str, Any]:
         body, version = sealed["body"], sealed["format"]
     except (ValueError, KeyError, TypeError):
         raise StateError.torn(where, "it is not a whole Weft document") from None
-    if version != FORMAT:
+    if version not in READ:
         raise StateError.of(
             f"{where} has state format {version}.",
-            f"This Weft reads format {FORMAT}.",
+            f"This Weft reads the formats {' and '.join(map(str, READ))}.",
             "use the Weft version that wrote it, or a new checkpoint.",
         )
-    if not _whole(raw, str(sealed.get("checksum"))):
+    if not _whole(raw, str(sealed.get("checksum")), version):
         raise StateError.torn(where, "its checksum does not match its content")
     return dict(body)

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 
 from weft.routing import Plan
+from weft.state.history import History
 from weft.state.paths import open_folder
 from weft.state.store import Manifest, StateStore
-from weft.state.task import TaskState
+from weft.state.task import Pinned, TaskState
 from weft.types import Side
 
 __all__ = ["MemoryStore"]
@@ -24,22 +25,23 @@ class MemoryStore(StateStore):
 
     def __init__(self, fingerprint: str) -> None:
         super().__init__(open_folder("memory"), "local", fingerprint)
-        self.plans: dict[int, tuple[Plan, str]] = {}
+        self.plans: dict[int, tuple[Pinned, str]] = {}
         self.states: dict[tuple[int, int], tuple[Manifest, TaskState]] = {}
         self.metrics: dict[tuple[int, int], dict[str, Any]] = {}
 
     def introduce(self, identity: dict[str, str]) -> None:
         """Nothing to write down."""
 
-    def read_plan(self, batch: int) -> Plan:
+    def read_pinned(self, batch: int) -> Pinned:
         return self.plans[batch][0]
 
     def reason(self, batch: int) -> str:
         return self.plans[batch][1]
 
-    def write_plan(self, batch: int, plan: Plan, reason: str) -> None:
-        self.plans[batch] = (plan, reason)
+    def pin(self, batch: int, pinned: Pinned, reason: str) -> Pinned:
+        self.plans[batch] = (pinned, reason)
         self.plans.pop(batch - _KEPT, None)
+        return pinned
 
     def manifest(self, task: int, batch: int) -> Manifest | None:
         return self.states[task, batch][0] if (task, batch) in self.states else None
@@ -53,8 +55,8 @@ class MemoryStore(StateStore):
         return tuple(self.load(manifest, plan, payload) for manifest in manifests)
 
     def save(
-        self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None
-    ) -> Manifest:
+        self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None, history: History
+    ) -> Manifest:  # fmt: skip
         segments: dict[Side, Any] = {"left": (), "right": ()}
         clock = state.clock.to_json()
         made = Manifest(
@@ -67,6 +69,8 @@ class MemoryStore(StateStore):
             clock,
             stats,
             state.index,
+            history=history.now,
+            since=history.before,
         )
         self.states[task, batch] = (made, state)
         self.states.pop((task, batch - 2), None)

@@ -25,10 +25,11 @@ from weft.errors import LateStateError, StateError
 from weft.index import Run
 from weft.routing import Plan, plan_from_json
 from weft.state.columns import Derived
-from weft.state.documents import digest_of, read_document, write_document
+from weft.state.documents import read_document, write_document
+from weft.state.history import History
 from weft.state.paths import Folder, open_folder
 from weft.state.segments import Segment, read_segment, write_segment
-from weft.state.task import Clock, TaskState
+from weft.state.task import Clock, Pinned, TaskState
 from weft.types import SIDES, Side
 
 __all__ = ["Manifest", "StateStore"]
@@ -39,8 +40,9 @@ class Manifest:
     """One version of one task: which segments, and everything needed to go on from them.
 
     The plan stands in the manifest of task 0 alone, which always exists: it can be long, and all tasks have the same.
-    `digest` tells it from others: a batch whose tasks were begun under different plans (a crash, then a restart with
-    another number of tasks, and a crash again) is not finished.
+    `history` says where the state came from (`weft.state.history`) and is the same in all tasks of a batch, `since` is that
+    of the batch before: a batch whose tasks were begun under different plans (a crash, then a restart with another number of
+    tasks, and a crash again) is not finished. Format 1 has a digest of the plan in its place, and no `query`.
     """
 
     task: int
@@ -53,7 +55,9 @@ class Manifest:
     stats: dict[str, Any]
     index: str = ""
     garbage: tuple[tuple[int, str], ...] = ()
-    digest: str = ""
+    history: str = ""
+    since: str = ""
+    query: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """Return the manifest as JSON data."""
@@ -65,7 +69,8 @@ class Manifest:
         """Read the manifest from JSON data."""
         segments = {side: tuple(Segment(**entry) for entry in data["segments"][side]) for side in SIDES}
         garbage = tuple((batch, name) for batch, name in data["garbage"])
-        return cls(**{**data, "segments": segments, "garbage": garbage})
+        rest = {"history" if name == "digest" else name: value for name, value in data.items()}
+        return cls(**{**rest, "segments": segments, "garbage": garbage})
 
 
 _SWEEP = 10
@@ -96,6 +101,7 @@ class StateStore:
         derived: Mapping[Side, Derived] | None = None,
     ) -> None:  # fmt: skip
         self.folder = (open_folder(where) if isinstance(where, str) else where) / query
+        self.query = query
         self.fingerprint = fingerprint
         self.retain = max(retain, 2)
         self.derived: Mapping[Side, Derived] = derived or {"left": {}, "right": {}}
@@ -152,30 +158,54 @@ class StateStore:
         first = self.manifest(0, max(done))
         tasks = 0 if first is None else int(first.plan["tasks"])
         others = [self.manifest(task, max(done)) for task in range(tasks)]
-        whole = first is not None and tasks and all(one is not None and one.digest == first.digest for one in others)
+        whole = first is not None and tasks and all(one is not None and one.history == first.history for one in others)
         return max(done) + 1 if whole else max(done)
 
     # Plans
 
-    def read_plan(self, batch: int) -> Plan:
-        """Return the plan pinned for a batch."""
+    def read_pinned(self, batch: int) -> Pinned:
+        """Return the plan pinned for a batch, with the clock before it."""
         folder, name = self.folder / "plans", f"{batch}.json"
         body = read_document(folder, name)
         try:
             if body["batch"] != batch:
                 raise StateError.torn(f"{folder}/{name}", f"it is the plan of batch {body['batch']}")
-            return plan_from_json(body["plan"])
+            plan = plan_from_json(body["plan"])
+            clock = Clock(**body["clock"]) if "clock" in body else self._clock(batch)
+            history = str(body.get("history", ""))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise StateError.torn(f"{folder}/{name}", "it is not a plan") from None
+        return Pinned(plan, clock, history)
+
+    def _clock(self, batch: int) -> Clock:
+        """Return the clock before a batch whose plan does not say it: what task 0 knew after the batch before."""
+        before = self.manifest(0, batch - 1) if batch else None
+        return Clock() if before is None else Clock(**before.clock)
 
     def reason(self, batch: int) -> str:
         """Return why the plan of a batch is not that of the batch before ("" if it is)."""
         return str(read_document(self.folder / "plans", f"{batch}.json").get("reason", ""))
 
-    def write_plan(self, batch: int, plan: Plan, reason: str) -> None:
-        """Pin the plan of a batch."""
-        body = {"batch": batch, "plan": plan.to_json(), "reason": reason}
-        write_document(self.folder / "plans", f"{batch}.json", body)
+    def pin(self, batch: int, pinned: Pinned, reason: str) -> Pinned:
+        """Pin what all tasks of a batch are to know, and return it; of one history the first plan stays.
+
+        A batch that is joined again may be joined with other settings, and control may then decide otherwise. What was
+        pinned before may have been read, so it is not changed, unless it belongs to a history that was given up.
+        """
+        folder, name = self.folder / "plans", f"{batch}.json"
+        if folder.exists(name):
+            try:
+                before = self.read_pinned(batch)
+            except StateError:  # it cannot be read, so nobody has
+                before = None
+            if before is not None and before.history == pinned.history:
+                return before
+        body = {
+            "batch": batch, "plan": pinned.plan.to_json(), "reason": reason, "clock": pinned.clock.to_json(),
+            "history": pinned.history,
+        }  # fmt: skip
+        write_document(folder, name, body)
+        return pinned
 
     # Manifests and segments
 
@@ -191,6 +221,8 @@ class StateStore:
         if (manifest.task, manifest.batch) != (task, batch):
             why = f"it is the manifest of task {manifest.task}, batch {manifest.batch}"
             raise StateError.torn(f"{folder}/{name}", why)
+        if manifest.query not in ("", self.query):
+            raise StateError.foreign(f"{folder}/{name}", f"it belongs to query {manifest.query}")
         return manifest
 
     def runs(self, manifest: Manifest, side: Side, payload: pa.Schema) -> tuple[Run, ...]:
@@ -229,8 +261,8 @@ class StateStore:
         return found
 
     def save(
-        self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None
-    ) -> Manifest:
+        self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None, history: History
+    ) -> Manifest:  # fmt: skip
         """Write new runs as segments, then the manifest, then collect what no kept version needs."""
         folder = self.folder / str(task)
         old = {} if previous is None else {s.name: s for side in SIDES for s in previous.segments[side]}
@@ -250,7 +282,8 @@ class StateStore:
         plan = state.plan.to_json()
         manifest = Manifest(
             task, batch, self.fingerprint, {} if task else plan, segments, state.before, state.clock.to_json(), stats,
-            state.index, tuple((since, name) for since, name in garbage if since > horizon), digest_of(plan),
+            state.index, tuple((since, name) for since, name in garbage if since > horizon), history.now, history.before,
+            self.query,
         )  # fmt: skip
         write_document(folder, f"{batch}.json", manifest.to_json())
         self._collect(folder, batch, [name for since, name in garbage if since <= horizon])

@@ -7,9 +7,10 @@ from typing import Any
 
 from weft.index import Run
 from weft.routing import Plan
+from weft.state.documents import digest_of
 from weft.types import SIDES, WORD_MIN, Side
 
-__all__ = ["Clock", "TaskState"]
+__all__ = ["Clock", "Pinned", "TaskState"]
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,20 @@ class Clock:
     def to_json(self) -> dict[str, Any]:
         """Return the clock as JSON data."""
         return {"newest": self.newest, "count": self.count}
+
+
+@dataclass(frozen=True)
+class Pinned:
+    """What all tasks of a batch know before it begins: the plan, the clock and the history that the batch before left."""
+
+    plan: Plan
+    clock: Clock = field(default_factory=Clock)
+    history: str = ""
+
+    @property
+    def mark(self) -> str:
+        """Return a digest of all that: what was routed by another one does not belong into the batch."""
+        return digest_of({"plan": self.plan.to_json(), "clock": self.clock.to_json(), "history": self.history})
 
 
 @dataclass(frozen=True)

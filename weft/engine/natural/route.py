@@ -13,12 +13,21 @@ from weft.engine.route import HOME, PROBE, STORE, Delivery, Inputs, Router
 from weft.engine.ship import Shipment
 from weft.errors import SpecError
 from weft.routing.documents import DocumentPlan, tasks_of
-from weft.spec import Condition, JoinSpec, Window, build_spec
+from weft.spec import Condition, JoinSpec, Window, Within, build_spec
 from weft.types import Block, Bools, Words
 
 __all__ = [
-    "DocumentRouter", "document_inputs", "document_payload", "light", "natural_spec", "reported_here", "whole", "with_tasks",
+    "DocumentRouter", "document_inputs", "document_payload", "either_way", "light", "natural_spec", "reported_here",
+    "whole", "with_tasks",
 ]  # fmt: skip
+
+
+def either_way(window: Window) -> Window:
+    """Return the window of a single stream, whose pairs may be read from either document: it looks as far both ways."""
+    if not isinstance(window, Within):
+        return window
+    span = max(window.before, window.after)
+    return replace(window, before=span, after=span)
 
 
 def natural_spec(window: Window, ids: tuple[pa.DataType, pa.DataType], reading: str, single: bool) -> JoinSpec:
@@ -46,17 +55,14 @@ class DocumentRouter(Router):
 
     def route(self, table: pa.Table) -> Iterator[Delivery]:
         """Yield the deliveries of one piece."""
-        block, alive, counted = self._block(table)
-        if not counted.all():
-            rows = np.flatnonzero(counted)
-            block, alive = block.take(rows), alive[rows]
+        block = self._block(table)
         if not len(block):
             return
         if not isinstance(self.plan, DocumentPlan):
             raise SpecError.of(
                 "This plan does not route documents.", f"It is {self.plan.scheme}.", "use a document scheme."
             )
-        block = with_tasks(block, self.plan, alive)
+        block = with_tasks(block, self.plan)
         sent = tasks_of(block.words[-self.plan.width :], self.plan.tasks)
         role = np.where(sent, np.uint8(STORE | PROBE), np.uint8(0))
         role[sent.argmax(axis=0), np.arange(len(block))] |= HOME
@@ -68,12 +74,10 @@ class DocumentRouter(Router):
                 yield Delivery(task, self.side, block.take(rows), role[task][rows])
 
 
-def with_tasks(block: Block, plan: DocumentPlan, alive: Bools | None = None, old: int = 0) -> Block:
+def with_tasks(block: Block, plan: DocumentPlan, old: int = 0) -> Block:
     """Append each document's tasks to its words, in place of the last `old` words."""
     coded = Coded.of_table(block.payload)
     bits, _ = plan.route(coded.offsets, plan.meant(coded.attrs, coded.ends, coded.text), coded.pairs)
-    if alive is not None:
-        bits[:, ~alive] = 0
     words = block.words[: len(block.words) - old]
     return Block(np.vstack([words, bits]), block.u, block.payload)
 

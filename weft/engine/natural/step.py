@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.documents import Coded, names_of
-from weft.engine.clock import advance, expired_before, watermark
+from weft.engine.clock import advance, expired_before, late_rows
 from weft.engine.natural.route import reported_here
 from weft.engine.natural.trees import CHUNK, Forest, buckets_of, chained, run_of
 from weft.engine.route import HOME, PROBE
@@ -28,7 +28,7 @@ from weft.spec import JoinSpec, Tumbling, TumblingRows, Unbounded
 from weft.state import TaskState
 from weft.types import SIDES, Block, Bools, Rows, Side, Words
 
-__all__ = ["NaturalStep", "natural_step", "result_schema"]
+__all__ = ["NaturalStep", "as_times", "natural_step", "result_schema"]
 
 
 LONGEST = 256
@@ -44,11 +44,19 @@ class NaturalStep:
     pairs: Callable[[], Iterator[pa.Table]]
 
 
-def result_schema(left: pa.DataType, right: pa.DataType) -> pa.Schema:
-    """Return the columns of a natural join's result."""
-    return pa.schema(
-        [("left_id", left), ("right_id", right), ("shared", pa.list_(pa.string())), ("merged", pa.large_string())]
-    )
+def result_schema(
+    ids: tuple[pa.DataType, pa.DataType], times: tuple[pa.DataType, pa.DataType] | None = None
+) -> pa.Schema:
+    """Return the columns of a natural join's result; where its window is one of time, the times of both documents too."""
+    columns = [
+        ("left_id", ids[0]), ("right_id", ids[1]), ("shared", pa.list_(pa.string())), ("merged", pa.large_string()),
+    ]  # fmt: skip
+    return pa.schema(columns + ([] if times is None else [("left_time", times[0]), ("right_time", times[1])]))
+
+
+def as_times(words: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Return the words of a time column in its own type."""
+    return words.cast(pa.timestamp("us")).cast(kind) if pa.types.is_date(kind) else words.cast(kind)
 
 
 def natural_step(
@@ -57,10 +65,8 @@ def natural_step(
     """Join one batch. The state after it does not depend on the pairs being drawn."""
     plan = state.plan
     assert isinstance(plan, DocumentPlan)
-    blocks, late = dict(arrivals.blocks), dict.fromkeys(SIDES, 0)
     arrived = {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
-    for side in SIDES:
-        blocks[side], late[side] = _kept(spec, side, blocks[side], arrivals.roles[side], watermark(spec, state.clock))
+    blocks = {side: arrivals.blocks[side].filter((arrivals.roles[side] & PROBE) != 0) for side in SIDES}
     clock = advance(state.clock, arrivals.headers)
     bound = {side: expired_before(spec, side, clock) for side in SIDES}  # what the next batch cannot reach is not saved
     old = {side: tuple(run for run in state.runs[side] if len(run)) for side in SIDES}
@@ -74,7 +80,7 @@ def natural_step(
     if "sample" in notes:
         told = names_of(coded, np.unique(np.array(notes["sample"][1], np.int64)))
         notes["names"] = [[word, name] for word, name in told.items() if len(name) <= LONGEST]
-    stats = TaskStats(arrived, after.rows, late, dict.fromkeys(SIDES, ()), notes)
+    stats = TaskStats(arrived, after.rows, late_rows(arrivals.headers, task), dict.fromkeys(SIDES, ()), notes)
 
     def pairs() -> Iterator[pa.Table]:
         finder = _Finder(spec, plan, task, forest)
@@ -94,16 +100,6 @@ def natural_step(
     return NaturalStep(after, stats, pairs)
 
 
-def _kept(
-    spec: JoinSpec, side: Side, block: Block, role: np.ndarray[tuple[int], np.dtype[np.uint8]], mark: int
-) -> tuple[Block, int]:
-    """Return the documents that have a task here and are not late, and how many were late."""
-    column = spec.side(side).time
-    keep: Bools = (role & PROBE) != 0
-    late = np.zeros(len(block), np.bool_) if column is None else np.asarray(block.words[column] < mark)
-    return block.filter(keep & ~late), int((late & ((role & HOME) != 0)).sum())
-
-
 @dataclass(frozen=True)
 class _Finder:
     spec: JoinSpec
@@ -121,7 +117,8 @@ class _Finder:
         once = self._meet_once(block.words) or self._meet_once(run.words)
         for which, stored in tree.candidates(probes, buckets_of(self.spec, side, block.words)):
             keep = self._near(block.words, which, run.words, stored, stored_is_left, once)
-            new, held = (probes, block.payload, _of(which, keep)), (tree.coded, run.payload, _of(stored, keep))
+            new = Documents(probes, block.payload, self._times(side, block.words), _of(which, keep))
+            held = Documents(tree.coded, run.payload, self._times(other, run.words), _of(stored, keep))
             yield from _result(held, new) if stored_is_left else _result(new, held)
 
     def within(self, run: Run) -> Iterator[pa.Table]:
@@ -132,7 +129,14 @@ class _Finder:
             swapped = number[one] > number[two]
             first, second = np.where(swapped, two, one), np.where(swapped, one, two)
             keep = self._near(run.words, second, run.words, first, True, once)
-            yield from _result(*((tree.coded, run.payload, _of(rows, keep)) for rows in (first, second)))
+            times = self._times("left", run.words)
+            yield from _result(
+                *(Documents(tree.coded, run.payload, times, _of(rows, keep)) for rows in (first, second))
+            )
+
+    def _times(self, side: Side, words: Words) -> Words | None:
+        column = self.spec.side(side).time
+        return None if column is None else words[column]
 
     def _meet_once(self, words: Words) -> bool:
         """Tell whether each of these documents, all of them here, is nowhere else: then this task reports all their pairs."""
@@ -169,14 +173,21 @@ def _arrival(spec: JoinSpec, words: Words) -> Words:
     return np.arange(words.shape[1]) if seq is None else words[seq + 1]
 
 
-Documents = tuple[Coded, pa.Table, Rows]
+@dataclass(frozen=True)
+class Documents:
+    """One side of pairs: coded documents, their payload, the words of their times if they have any, and which rows."""
+
+    coded: Coded
+    payload: pa.Table
+    times: Words | None
+    rows: Rows
 
 
 def _result(left: Documents, right: Documents) -> Iterator[pa.Table]:
     """Unite the pairs, drop those whose words lied, and yield the result; a document with very many partners in pieces."""
-    (x, x_table, xs), (y, y_table, ys) = left, right
-    for start in range(0, len(xs), CHUNK):
-        one, two = xs[start : start + CHUNK], ys[start : start + CHUNK]
+    x, y = left.coded, right.coded
+    for start in range(0, len(left.rows), CHUNK):
+        one, two = left.rows[start : start + CHUNK], right.rows[start : start + CHUNK]
         made = compose(x.offsets, x.attrs, x.ends, x.spaced, y.offsets, y.attrs, y.ends, y.spaced, one, two)
         if not len(made.kept):
             continue
@@ -184,10 +195,14 @@ def _result(left: Documents, right: Documents) -> Iterator[pa.Table]:
         shared = pa.ListArray.from_arrays(pa.array(made.offsets.astype(np.int32)), _unescaped(names, made.names))
         merged = _strings(made.text_ends, made.text)
         ids = [
-            table.column("id").take(pa.array(rows[made.kept])).combine_chunks()
-            for table, rows in ((x_table, one), (y_table, two))
+            side.payload.column("id").take(pa.array(rows[made.kept])).combine_chunks()
+            for side, rows in ((left, one), (right, two))
         ]
-        yield pa.table([*ids, shared, merged], schema=result_schema(ids[0].type, ids[1].type))
+        times = []
+        if left.times is not None and right.times is not None:
+            times = [pa.array(left.times[one[made.kept]]), pa.array(right.times[two[made.kept]])]
+        schema = result_schema((ids[0].type, ids[1].type), (pa.int64(), pa.int64()) if times else None)
+        yield pa.table([*ids, shared, merged, *times], schema=schema)
 
 
 def _strings(ends: Words, text: np.ndarray[tuple[int], np.dtype[np.uint8]]) -> pa.Array:

@@ -12,7 +12,7 @@ from weft.engine.natural.step import NaturalStep, natural_step
 from weft.engine.natural.trees import Forest, chained, empty_block, run_of
 from weft.engine.ship import Shipment
 from weft.engine.step import Arrivals
-from weft.engine.worker import Job, Worker, collect_arrivals, plan_of
+from weft.engine.worker import Job, Worker, collect_arrivals
 from weft.routing import Plan, TaskStats, plan_from_json
 from weft.routing.documents import DocumentPlan, tasks_of
 from weft.spec import JoinSpec
@@ -37,16 +37,17 @@ class NaturalWorker(Worker):
     def join(self, shipments: Iterable[Shipment]) -> Iterator[pa.Table]:
         """Yield the result of the batch; the state after it is saved before the first row."""
         started = self.now()
-        plan = self.plan or plan_of(self.job, self.store, self.batch)
+        plan, shipments = self.pinned.plan, self._checked(shipments)
         assert isinstance(plan, DocumentPlan)
         state, previous = self._load(plan)
         arrivals = self._arrivals(plan, shipments, state)
         before = {} if previous is None else TaskStats.of_json(previous.stats).notes
         done = natural_step(self.job.spec, self.task, state, arrivals, before, self.forest)
         if self.store is not None:
-            self.store.save(self.task, self.batch, done.state, done.stats.to_json(), previous)
+            history = self._history(arrivals)
+            self.store.save(self.task, self.batch, done.state, done.stats.to_json(), previous, history)
             if self.task == 0:
-                self._control(self.store, plan)
+                self._control(self.store, plan, done.state.clock, history)
         saved, before_trees = self.now(), self.forest.seconds
         count = 0
         for table in done.pairs():
@@ -92,16 +93,15 @@ class NaturalWorker(Worker):
         store, before = self.store, self.batch - 1
         if store is None or self.batch == 0:
             return TaskState(plan, index=INDEX), None
-        first = self._manifest(store, 0, before)
-        store.check(first.fingerprint, self.job.spec.identity())
+        first = self._first(store)
         old = plan_from_json(first.plan)
         if old == plan:
-            own = first if self.task == 0 else self._manifest(store, self.task, before, first.digest)
+            own = first if self.task == 0 else self._manifest(store, self.task, before, first.history)
             return store.load(own, old, self.job.payload), own
         self.migrated = (
             f"{len(getattr(old, 'pairs', ()))} pairs x {old.tasks} -> {len(getattr(plan, 'pairs', ()))} x {plan.tasks}"
         )
-        manifests = [first, *(self._manifest(store, task, before, first.digest) for task in range(1, old.tasks))]
+        manifests = [first, *(self._manifest(store, task, before, first.history) for task in range(1, old.tasks))]
         states = store.load_all(manifests, old, self.job.payload)
         assert isinstance(plan, DocumentPlan)
         previous = manifests[self.task] if self.task < old.tasks else None

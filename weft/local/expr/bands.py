@@ -37,6 +37,13 @@ class Limits:
     hi: float
     weak: bool = False
 
+    @property
+    def step(self) -> str:
+        """Return what one unit of `lo` and `hi` is (`weft.spec.Compare.step`)."""
+        if self.op is Op.BAND and pt.is_decimal(self.kind):
+            return str(Decimal(1).scaleb(-self.kind.scale))
+        return "microsecond" if pt.is_timestamp(self.kind) else "day" if pt.is_date(self.kind) else "1"
+
 
 def limits(a: pa.DataType, b: pa.DataType, d: Any, *, strict: bool) -> Limits | None:
     """Return the limits for `abs(a - b) <= d` (`< d` if strict), None if only the residual can tell.

@@ -12,7 +12,9 @@ from sqlglot.errors import SqlglotError
 
 from weft.errors import SpecError
 from weft.local.expr.compile import Compiled, compile_expression
+from weft.spec import Unbounded, Window
 from weft.spec.parse import WeftSql, render, resolve
+from weft.types import Side
 
 __all__ = ["Projection", "output_schema", "project"]
 
@@ -51,6 +53,18 @@ class Projection:
             pa.field(name, builder.kind(source)) for name, source in zip(builder.names, builder.sources, strict=True)
         ]
         return cls(tuple(builder.names), tuple(builder.sources), pa.schema(fields), aliases)
+
+    def times(self, window: Window) -> dict[str, Side]:
+        """Return the outputs that simply are the column that a window orders a side by."""
+        if isinstance(window, Unbounded):
+            return {}
+        ordered: dict[tuple[str, str | None], Side] = {
+            (self.aliases[0], window.left): "left", (self.aliases[1], window.right): "right",
+        }  # fmt: skip
+        found = zip(self.names, self.sources, strict=True)
+        return {
+            name: ordered[source] for name, source in found if not isinstance(source, Compiled) and source in ordered
+        }
 
     def apply(self, left: pa.Table, right: pa.Table) -> pa.Table:
         """Make the output of pairs: row i of `left` with row i of `right`."""
