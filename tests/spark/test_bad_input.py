@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from pyspark.errors import StreamingQueryException
 from pyspark.sql import functions as F
 
 import weft
@@ -413,21 +412,3 @@ def test_explain_raises_the_same_mistakes(desk):
     joined(desk)
     with pytest.raises(UnknownColumn, match="no column 'prize'"):
         weft.explain(desk.stream("left", []), desk.stream("right", []), on="l.prize < r.bid", window=weft.unbounded())
-
-
-def test_a_restart_with_another_join_is_refused(spark, tmp_path):
-    """The query id is not known before start(), so this one is raised by the query; it says what changed."""
-    desk = Desk(spark, tmp_path)
-    left, right = desk.stream("left", [LEFT]), desk.stream("right", [RIGHT])
-    select = ["l.id AS x", "r.id AS y"]
-    desk.run(weft.join(left, right, on="l.price < r.bid", window=weft.unbounded(), select=select, state=desk.state))
-    desk.add("left", 1, LEFT)
-    desk.add("right", 1, RIGHT)
-    other = weft.join(left, right, on="l.price > r.bid", window=weft.unbounded(), select=select, state=desk.state)
-    with pytest.raises(StreamingQueryException) as caught:
-        desk.run(other)
-    text = str(caught.value)
-    assert "LateStateError" in text
-    assert "belongs to another join" in text
-    assert "What changed: condition: was '(l.price < r.bid)', is '(l.price > r.bid)'" in text
-    assert "Hint: restart with the join that wrote it" in text

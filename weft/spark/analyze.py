@@ -15,11 +15,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from weft.errors import SpecError, about
-from weft.spark.complaints import explain_analysis
+from weft.spark.complaints import explain_analysis, untold
 from weft.spark.conjuncts import Served, SideOf, classify, split_and
 from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, nodes, rebuilt
+from weft.spark.watermarks import without_watermarks
 from weft.spec import Condition
-from weft.types import Side
+from weft.types import SIDES, Side
 
 __all__ = ["SELF", "Analyzed", "Output", "analyze"]
 
@@ -50,6 +51,8 @@ class Analyzed:
     only: dict[Side, Column | None]
     outputs: tuple[Output, ...]
     payload: dict[Side, tuple[str, ...]]
+    taken: bool = False
+    """Whether watermarks in front stay where they are, because Spark's own operators there need them."""
 
     def key(self, side: Side, text: str) -> tuple[Column, str | None]:
         """Return the expression of a key, and the name of the column that it simply is (None if it is more)."""
@@ -86,15 +89,19 @@ def analyze(
             f"write on='{aliases[0]}.x > {aliases[1]}.x'.",
         )
     try:
-        joined = one.join(two, F.expr(on) if isinstance(on, str) else on, "inner")
-        plan: Any = joined._jdf.queryExecution().analyzed()
+        with untold():
+            joined = one.join(two, F.expr(on) if isinstance(on, str) else on, "inner")
+            plan: Any = joined._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException) as error:
+        if left is right and aliases != SELF and "ambiguous" in str(error):
+            raise _same_frame("on=") from None
         raise explain_analysis(error, on, left, right, aliases) from None
     if any(kind(node) in _SUBQUERIES for node in nodes(plan.condition().get())):
         raise SpecError.of(
             "on= holds a subquery.", "A condition is decided from one row of each side.", "join with that table first."
         )
-    frames: dict[Side, DataFrame] = {"left": frame_of(spark, plan.left()), "right": frame_of(spark, plan.right())}
+    bare = {side: without_watermarks(spark, below) for side, below in (("left", plan.left()), ("right", plan.right()))}
+    frames: dict[Side, DataFrame] = {side: frame_of(spark, bare[side][0]) for side in SIDES}
     side_of = SideOf(*({int(a.exprId().id()) for a in _outputs(p)} for p in (plan.left(), plan.right())))
     served: list[Served] = []
     rest: list[Node] = []
@@ -110,6 +117,8 @@ def analyze(
         served += found
         if not found or any(s.compare.weak for s in found):
             rest.append(conjunct)
+    if not relating and aliases != SELF and left is right:
+        raise _same_frame(plan.condition().get().sql())
     if not relating:
         raise _unrelated(plan.condition().get().sql(), only, aliases)
     if unordered:
@@ -138,9 +147,11 @@ def analyze(
     condition = Condition(
         plan.condition().get().sql(), tuple(s.compare for s in served), " AND ".join(n.sql() for n in rest),
         " AND ".join(n.sql() for n in only["left"]), " AND ".join(n.sql() for n in only["right"]),
+        said=on.strip() if isinstance(on, str) else "",
     )  # fmt: skip
     sides: dict[Side, Column | None] = {"left": _all(spark, only["left"]), "right": _all(spark, only["right"])}
-    return Analyzed(spark, frames, condition, tuple(served), _all(spark, residual), sides, outputs[0], payload)  # type: ignore[arg-type]
+    taken = any(stayed for _, stayed in bare.values())
+    return Analyzed(spark, frames, condition, tuple(served), _all(spark, residual), sides, outputs[0], payload, taken)  # type: ignore[arg-type]
 
 
 def _one_frame(
@@ -205,8 +216,9 @@ def _select(
             what, "It is a list of SQL texts and PySpark Columns.", "write select=['l.id', 'r.*'], or leave it out."
         )
     try:
-        items = [F.expr(item) if isinstance(item, str) else item for item in select]
-        chosen: Any = joined.select(*items)._jdf.queryExecution().analyzed()
+        with untold():
+            items = [F.expr(item) if isinstance(item, str) else item for item in select]
+            chosen: Any = joined.select(*items)._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException) as error:
         raise explain_analysis(error, ", ".join(map(str, select)), *sides, aliases, what="select=") from None
     if kind(chosen) != "Project" or kind(chosen.child()) != kind(plan):
@@ -259,6 +271,14 @@ def _no_collision(names: list[str], hint: str) -> None:
             f"Its columns: {', '.join(names)}.",
             hint,
         )
+
+
+def _same_frame(what: str) -> SpecError:
+    return SpecError.of(
+        f"{what} does not tell the two sides apart: both are the same frame.",
+        "A Column of that frame may mean either side.",
+        "write weft.self_join(frame, on='a.x < b.x'), which reads the stream once.",
+    )
 
 
 def _unrelated(text: str, only: dict[str, list[Node]], aliases: tuple[str, str]) -> SpecError:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
 
 from weft.errors import SpecError, UnknownColumn
 
-__all__ = ["explain_analysis"]
+__all__ = ["explain_analysis", "untold"]
+
+
+@contextmanager
+def untold() -> Iterator[None]:
+    """Keep PySpark from logging an analysis error, as JSON with the JVM's stack, that Weft tells in its own words."""
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    levels = [logger.level for logger in loggers]
+    for logger in loggers:
+        logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
 
 
 def explain_analysis(

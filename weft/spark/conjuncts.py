@@ -158,13 +158,14 @@ def _typed_band(
     type_name = type_of(difference)
     one, two = type_of(left), type_of(right)
     low, high = ends
-    scale = 0
+    scale, step = 0, {"SubtractTimestamps": "microsecond", "DateDiff": "day"}.get(kind(difference), "1")
     if one.startswith("decimal") and two.startswith("decimal"):
         common = _common_decimal(one, two)
         if common is None:
             return []
         left, right = (_cast(spark, side, common) for side in (left, right))
         scale = int(common.split(",")[1].rstrip(")"))
+        step = str(Decimal(1).scaleb(-scale))
     elif one != two:
         return []
     elif kind(difference) == "SubtractTimestamps":
@@ -179,7 +180,7 @@ def _typed_band(
     elif type_name not in _INTEGERS:
         return []
     low, high = _whole(low, scale, strict, math.ceil), _whole(high, scale, strict, math.floor)
-    return [Served(Compare(Key(left.sql()), Op.BAND, Key(right.sql()), low, high), left, right)]
+    return [Served(Compare(Key(left.sql()), Op.BAND, Key(right.sql()), low, high, step=step), left, right)]
 
 
 def _widen(end: object, slack: float) -> float:

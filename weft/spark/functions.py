@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from weft.engine import Inputs, Job, Router, Worker, pack_delivery, pack_header
 from weft.routing import Plan
-from weft.spark.place import Where
-from weft.spark.shuttle import Inbox, Outbox, open_route, pieces
+from weft.spark.place import JOIN, Where
+from weft.spark.shuttle import Inbox, Outbox, Stamp, open_route, pieces
 from weft.types import Side
 
 __all__ = ["JoinTask", "RouteTask"]
@@ -31,21 +31,27 @@ class RouteTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route one partition."""
-        here, plan = open_route(self.job, self.where, self.plan)
-        routers = [Router(self.job.spec, s, self.inputs[s], plan, here.batch or 0, here.partition) for s in self.sides]
+        here, pinned = open_route(self.job, self.where, self.plan)
+        routers = [
+            Router(self.job.spec, side, self.inputs[side], pinned, here.batch or 0, here.partition)
+            for side in self.sides
+        ]
         outbox = Outbox(here.partition, self.sides[0])
         for piece, table in enumerate(pieces(batches, whole=self.job.spec.counted)):
             for router in routers:
                 derived = self.job.derived[router.side]
-                cut = router.route(_typed(table, self.job.payload[router.side]))
-                yield from outbox.ship(
+                cut = list(router.route(_typed(table, self.job.payload[router.side])))
+                packed = (
                     (d.task, partial(pack_delivery, delivery=d, partition=here.partition, piece=piece, derived=derived))
                     for d in cut
                 )
+                yield from outbox.ship(packed, Stamp.of(router.side, router.header(), pinned.clock, told=False))
         for router in routers:
-            write = partial(pack_header, side=router.side, header=router.header())
-            if router.position:
-                yield from outbox.ship((task, write) for task in range(plan.tasks))
+            header = router.header()
+            if header.rows:
+                write = partial(pack_header, side=router.side, header=header, pinned=pinned.mark)
+                stamp = Stamp.of(router.side, header, pinned.clock)
+                yield from outbox.ship(((task, write) for task in range(pinned.plan.tasks)), stamp)
 
 
 def _typed(table: pa.Table, payload: pa.Schema) -> pa.Table:
@@ -67,6 +73,11 @@ class JoinTask:
     where: Where | None
     output: pa.Schema
     plan: Plan | None = None
+
+    @property
+    def __name__(self) -> str:
+        """Return how Spark's plans call this function."""
+        return JOIN + (self.where.join if self.where is not None else "static")
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""

@@ -25,10 +25,12 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.spark.analyze import Analyzed
 from weft.spark.arrow import arrow_schema
+from weft.spark.complaints import untold
+from weft.spark.watermarks import quoted
 from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Window, Within, unit_hint
 from weft.types import SIDES, Side, other
 
-__all__ = ["SideInput", "check_is_window", "check_time_columns", "self_inputs", "side_input"]
+__all__ = ["SideInput", "check_is_window", "check_time_columns", "day_as", "self_inputs", "side_input"]
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
 _TIMES = (TimestampType, TimestampNTZType, DateType)
@@ -64,7 +66,7 @@ class _Travel:
     def __init__(self, analyzed: Analyzed, spec: JoinSpec, side: Side) -> None:
         self.analyzed, self.spec = analyzed, spec
         self.frame, self.names = analyzed.frames[side], analyzed.payload[side]
-        self.columns = {f"p{i}": F.col(_quoted(name)) for i, name in enumerate(self.names)}
+        self.columns = {f"p{i}": F.col(quoted(name)) for i, name in enumerate(self.names)}
 
     def inputs(self, side: Side) -> Inputs:
         """Add what one role needs and tell where it is."""
@@ -75,9 +77,10 @@ class _Travel:
         name, time = _time_name(self.spec.window, side), None
         if name is not None:
             kind = _type_of(self.frame, name, side)
-            column = F.col(_quoted(name))
+            column = F.col(quoted(name))
             if isinstance(kind, DateType):
-                time = self._place(column.cast(self._day_as(side)), None, f"day {name}")
+                facing = self.analyzed.frames[other(side)]
+                time = self._place(column.cast(day_as(self.spec.window, facing, other(side))), None, f"day {name}")
             else:
                 time = self._place(column, name, f"time {name}")
         only, keep = self.analyzed.only[side], None
@@ -87,13 +90,6 @@ class _Travel:
         elif only is not None:
             self.frame = self.frame.where(only)
         return Inputs(len(self.names), tuple(keys), time, keep)
-
-    def _day_as(self, side: Side) -> str:
-        """Return what a date is compared as: midnight in the session's zone beside a timestamp, as Spark does it."""
-        facing = _time_name(self.spec.window, other(side))
-        assert facing is not None
-        zoned = isinstance(_type_of(self.analyzed.frames[other(side)], facing, other(side)), TimestampType)
-        return "timestamp" if zoned else "timestamp_ntz"
 
     def _place(self, column: Column, plain: str | None, label: str) -> int:
         if plain in self.names:
@@ -111,6 +107,13 @@ class _Travel:
         fields = [self.frame.schema[name] for name in self.names]
         payload = StructType([StructField(f"{side[0]}{i}", f.dataType, f.nullable) for i, f in enumerate(fields)])
         return SideInput(routed, inputs, payload, _arrow(self.analyzed.spark, payload, self.names))
+
+
+def day_as(window: Window, facing: DataFrame, side: Side) -> str:
+    """Return what a date is compared as: midnight in the session's zone where the `facing` side has timestamps, as in Spark."""
+    name = _time_name(window, side)
+    assert name is not None
+    return "timestamp" if isinstance(_type_of(facing, name, side), TimestampType) else "timestamp_ntz"
 
 
 def _simple(name: str) -> bool:
@@ -180,13 +183,10 @@ def _time_name(window: Window, side: Side) -> str | None:
 
 def _type_of(frame: DataFrame, name: str, side: Side) -> DataType:
     try:
-        return frame.select(F.col(_quoted(name))).schema[0].dataType
+        with untold():
+            return frame.select(F.col(quoted(name))).schema[0].dataType
     except AnalysisException:
         raise UnknownColumn.on_side(side, name, frame.columns) from None
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _arrow(spark: SparkSession, payload: StructType, names: tuple[str, ...]) -> pa.Schema:

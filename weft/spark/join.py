@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -17,15 +19,20 @@ from weft.control import Choice, Explanation, check_switch, choose, explain_join
 from weft.engine import Job
 from weft.errors import SpecError, about
 from weft.routing import Plan, Scheme
-from weft.spark.analyze import Analyzed, analyze
+from weft.spark.analyze import SELF, Analyzed, Output, analyze
 from weft.spark.arrow import arrow_schema
 from weft.spark.functions import JoinTask, RouteTask
+from weft.spark.hooks import register
 from weft.spark.inputs import SideInput, check_is_window, check_time_columns, self_inputs, side_input
 from weft.spark.place import Where, name_for, tasks_for, where_for
+from weft.spark.reports import counted_pairs, observed_routes
+from weft.spark.rollcall import roll_call
 from weft.spark.sampling import sampled_plan
 from weft.spark.shuttle import SHIPPED_DDL
+from weft.spark.watermarks import Carried, time_orders
 from weft.spark.workers import check_workers
-from weft.spec import JoinSpec, Window, build_spec, unbounded
+from weft.spec import JoinSpec, Window, build_spec, unbounded, with_delays
+from weft.spec.options import check_kind
 from weft.state import Derived
 from weft.types import SIDES, Side
 
@@ -33,7 +40,7 @@ __all__ = ["Built", "build", "explain", "join", "self_join"]
 
 
 def join(
-    left: DataFrame, right: DataFrame, *, on: str | Column, window: Window | None = None,
+    left: DataFrame, right: DataFrame, *, on: str | Column, how: str = "inner", window: Window | None = None,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
     select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None, name: str | None = None,
 ) -> DataFrame:  # fmt: skip
@@ -45,6 +52,8 @@ def join(
         Two streaming DataFrames, or two static ones.
     on
         The condition: SQL over the aliases `l` and `r`, or a PySpark Column over `l.x`, `r.y` or the frames' own columns.
+    how
+        The kind of join; so far there is "inner".
     window
         Which pairs are near enough: `weft.within`, `weft.last`, `weft.tumbling`, `weft.tumbling_rows`, `weft.unbounded`.
         Streams need one; static frames may go without.
@@ -64,13 +73,15 @@ def join(
     Returns
     -------
     DataFrame
-        A plain DataFrame: write it to any sink, aggregate it, join it again.
+        A plain DataFrame: write it to any sink, aggregate it, join it again. The time columns of a join over time with
+        delays carry the watermark that they need.
     """
+    check_kind(how)
     return build(left, right, on, window, scheme, index, tasks, select, suffix, state, ("l", "r"), name=name).frame()
 
 
 def self_join(
-    stream: DataFrame, *, on: str | Column, window: Window | None = None, unordered: bool = False,
+    stream: DataFrame, *, on: str | Column, how: str = "inner", window: Window | None = None, unordered: bool = False,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
     select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None, name: str | None = None,
 ) -> DataFrame:  # fmt: skip
@@ -79,6 +90,7 @@ def self_join(
     Gives all ordered pairs of different rows that satisfy `on`; with `unordered=True` each pair of rows once, in the
     reading that satisfies `on` (with the later row as `a` if both do). The other parameters are those of `join`.
     """
+    check_kind(how)
     return build(
         stream, stream, on, window, scheme, index, tasks, select, suffix, state, ("a", "b"), unordered, name=name
     ).frame()
@@ -117,6 +129,7 @@ class Built:
     tasks: int
     sides: dict[Side, SideInput]
     where: Where | None
+    carried: Carried
 
     def frame(self) -> DataFrame:
         """Return the joined DataFrame."""
@@ -127,14 +140,24 @@ class Built:
         routed = self._routed(job, plan)
         fields = [*self.sides["left"].payload.fields, *self.sides["right"].payload.fields]
         if self._as_it_is:
-            names = [output.name for output in self.analyzed.outputs]
-            fields = [StructField(n, f.dataType, f.nullable) for n, f in zip(names, fields, strict=True)]
+            fields = [
+                StructField(output.name, field.dataType, field.nullable, self._metadata(output))
+                for output, field in zip(self.analyzed.outputs, fields, strict=True)
+            ]
         output = StructType(fields)
         if self._both_ways:
             output = StructType([*output.fields, StructField("swapped", BooleanType())])
         task = JoinTask(job, self.where, arrow_schema(self.analyzed.spark, output), plan)
         joined = routed.repartitionById(self.tasks, F.col("task")).mapInArrow(task, output)
-        return joined if self._as_it_is else self._project(joined)
+        joined = joined if self._as_it_is else self._project(joined)
+        if self.where is None:
+            return joined
+        register(self.where, job)
+        return counted_pairs(joined, self.where.name)
+
+    def _metadata(self, output: Output) -> dict[str, Any]:
+        """Return what an output column tells of its order in time; a static result tells nothing."""
+        return {} if self.where is None else self.carried.metadata(output.plain)
 
     @property
     def _as_it_is(self) -> bool:
@@ -151,13 +174,18 @@ class Built:
 
     def _routed(self, job: Job, plan: Plan | None) -> DataFrame:
         inputs = {side: self.sides[side].inputs for side in SIDES}
-        if self.spec.self_join:  # both roles read one frame
-            return self.sides["left"].frame.mapInArrow(RouteTask(job, SIDES, inputs, self.where, plan), SHIPPED_DDL)
+        roles: list[tuple[Side, ...]] = (
+            [SIDES] if self.spec.self_join else [("left",), ("right",)]
+        )  # or both, read once
         parts = [
-            self.sides[side].frame.mapInArrow(RouteTask(job, (side,), inputs, self.where, plan), SHIPPED_DDL)
-            for side in SIDES
+            self.sides[role[0]].frame.mapInArrow(RouteTask(job, role, inputs, self.where, plan), SHIPPED_DDL)
+            for role in roles
         ]
-        return parts[0].unionAll(parts[1])
+        if self.where is None:
+            return reduce(DataFrame.unionAll, parts)
+        timed = [self.carried.with_node(part, role[0]) for part, role in zip(parts, roles, strict=True)]
+        called = reduce(DataFrame.unionAll, [*timed, roll_call(self.analyzed.spark, job, self.where)])
+        return observed_routes(called, self.where.name)
 
     def _project(self, joined: DataFrame) -> DataFrame:
         """Put both rows into structs named by the aliases; then residual and selection read as the user wrote them."""
@@ -172,7 +200,8 @@ class Built:
             joined = joined.select(*structs)
             if self.analyzed.residual is not None:
                 joined = joined.where(self.analyzed.residual)
-        return joined.select(*[output.column.alias(output.name) for output in self.analyzed.outputs])
+        outputs = self.analyzed.outputs
+        return joined.select(*[o.column.alias(o.name, metadata=self._metadata(o)) for o in outputs])
 
     def _unordered(self, joined: DataFrame, structs: list[Column], names: tuple[str, str]) -> DataFrame:
         """Keep a reading with the earlier row as `a` only if the residual refuses the other reading."""
@@ -245,6 +274,10 @@ def build(
         analyzed = analyze(left, right, on, select, suffix, aliases, unordered)
     with about("window"):
         check_time_columns(window, analyzed.frames)
+        if streaming:
+            window = with_delays(
+                window, time_orders(window, {"left": left, "right": right}), one_stream=aliases == SELF
+            )
     spec = build_spec(
         analyzed.condition, window, left_schema=_shown(analyzed, "left"),
         right_schema=_shown(analyzed, "right"), self_join=aliases == ("a", "b"), unordered=unordered,
@@ -255,7 +288,11 @@ def build(
     )
     with about("state"):
         where = where_for(spark, state, name or name_for(left, right)) if streaming and not explaining else None
-    return Built(analyzed, spec, choice, number, sides, where)
+    carried = Carried.of(
+        spark, window, {"left": left, "right": right}, [output.plain for output in analyzed.outputs],
+        one_stream=spec.self_join, taken=analyzed.taken,
+    )  # fmt: skip
+    return Built(analyzed, spec, choice, number, sides, where, carried)
 
 
 def _shown(analyzed: Analyzed, side: Side) -> str:

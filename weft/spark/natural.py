@@ -9,12 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DateType, StringType, StructField, StructType
 
 from weft.documents import Reader, check_documents
 from weft.engine import Job, pack_delivery, pack_header
@@ -22,8 +22,10 @@ from weft.engine.natural import (
     INDEX,
     DocumentRouter,
     NaturalWorker,
+    as_times,
     document_inputs,
     document_payload,
+    either_way,
     light,
     natural_spec,
     whole,
@@ -32,11 +34,15 @@ from weft.errors import SpecError, UnknownColumn
 from weft.routing import Plan
 from weft.routing.documents import DocumentPlan, DocumentScheme, document_scheme
 from weft.spark.arrow import arrow_schema
-from weft.spark.inputs import check_is_window, check_time_columns
-from weft.spark.place import Where, name_for, tasks_for, where_for
-from weft.spark.shuttle import SHIPPED_DDL, Inbox, Outbox, open_route, pieces
-from weft.spec import Unbounded, Window, unbounded
-from weft.types import SIDES, Side
+from weft.spark.hooks import register
+from weft.spark.inputs import check_is_window, check_time_columns, day_as
+from weft.spark.place import JOIN, Where, name_for, tasks_for, where_for
+from weft.spark.reports import counted_pairs, observed_routes
+from weft.spark.rollcall import roll_call
+from weft.spark.shuttle import SHIPPED_DDL, Inbox, Outbox, Stamp, open_route, pieces
+from weft.spark.watermarks import Carried, actual_name, quoted, stripped, time_orders
+from weft.spec import Tumbling, Unbounded, Window, Within, unbounded, with_delays
+from weft.types import SIDES, Side, other
 
 __all__ = ["natural_join", "refused_documents"]
 
@@ -65,7 +71,8 @@ def natural_join(
     Returns
     -------
     DataFrame
-        One row per pair: `left_id`, `right_id`, `shared` (the attributes in common), `merged` (the united document as text).
+        One row per pair: `left_id`, `right_id`, `shared` (the attributes in common), `merged` (the united document as text);
+        where the window is one of time, also `left_time` and `right_time`.
     """
     frames: dict[Side, DataFrame] = {"left": left, "right": left if right is None else right}
     for side in SIDES:
@@ -87,6 +94,10 @@ def natural_join(
     check_is_window(window)
     check_time_columns(window, frames)
     spark, reader, single = left.sparkSession, Reader(nulls, arrays), right is None
+    if streaming:
+        window = with_delays(window, time_orders(window, frames), one_stream=single)
+    if single:
+        window = either_way(window)
     for side in SIDES:
         check_documents(arrow_schema(spark, StructType([frames[side].schema[column]])).field(0).type)
     number = tasks_for(spark, tasks)
@@ -99,8 +110,14 @@ def natural_join(
     # A static join has no batches to learn from: every pair belongs to the task that its hash names.
     plan = None if streaming else DocumentPlan(number, spread=True)
     sides: tuple[Side, ...] = ("left",) if single else SIDES
+    times = _times(window, frames)
+    bare = {side: stripped(spark, frames[side]) for side in sides}
+    carried = Carried.of(
+        spark, window, frames, times, one_stream=single,
+        taken=any(stayed for _, stayed in bare.values()),
+    )  # fmt: skip
     routed = [
-        _selected(frames[side], column, id, window, side).mapInArrow(
+        _selected(bare[side][0], column, id, window, side, frames[other(side)]).mapInArrow(
             DocumentRouteTask(job, side, reader, where, plan), SHIPPED_DDL
         )
         for side in sides
@@ -108,10 +125,31 @@ def natural_join(
     output = StructType([
         StructField("left_id", fields["left"].dataType), StructField("right_id", fields["right"].dataType),
         StructField("shared", ArrayType(StringType())), StructField("merged", StringType()),
+        *(_time_field(time, frames, carried, streaming) for time in times),
     ])  # fmt: skip
-    routes = routed[0] if single else routed[0].unionAll(routed[1])
     task = DocumentJoinTask(job, where, arrow_schema(spark, output), plan)
-    return routes.repartitionById(number, F.col("task")).mapInArrow(task, output)
+    if where is None:
+        routes = reduce(DataFrame.unionAll, routed)
+        return routes.repartitionById(number, F.col("task")).mapInArrow(task, output)
+    timed = [carried.with_node(part, side) for part, side in zip(routed, sides, strict=True)]
+    routes = observed_routes(reduce(DataFrame.unionAll, [*timed, roll_call(spark, job, where)]), where.name)
+    register(where, job)
+    return counted_pairs(routes.repartitionById(number, F.col("task")).mapInArrow(task, output), where.name)
+
+
+def _times(window: Window, frames: dict[Side, DataFrame]) -> list[tuple[Side, str]]:
+    """Return the time columns of both sides that the result holds: those of a time window."""
+    if not isinstance(window, (Within, Tumbling)):
+        return []
+    return [("left", actual_name(frames["left"], window.left)), ("right", actual_name(frames["right"], window.right))]
+
+
+def _time_field(
+    time: tuple[Side, str], frames: dict[Side, DataFrame], carried: Carried, streaming: bool
+) -> StructField:  # fmt: skip
+    side, name = time
+    kind = frames[side].select(F.col(quoted(name))).schema[0].dataType
+    return StructField(f"{side}_time", kind, metadata=carried.metadata(time) if streaming else {})
 
 
 def refused_documents(
@@ -152,12 +190,17 @@ class RefuseTask:
                 yield pa.record_batch([*kept.columns, pa.array(read.reasons, pa.string())], schema=self.output)
 
 
-def _selected(frame: DataFrame, column: str, id: str, window: Window, side: Side) -> DataFrame:  # noqa: A002
-    """Return id, document and the window's column."""
-    columns = [frame[id].alias("id"), frame[column].alias("document")]
+def _selected(
+    frame: DataFrame, column: str, id: str, window: Window, side: Side, facing: DataFrame  # noqa: A002
+) -> DataFrame:  # fmt: skip
+    """Return id, document and the window's column; a day as the time at which it begins."""
+    columns = [F.col(quoted(id)).alias("id"), F.col(quoted(column)).alias("document")]
     name = None if isinstance(window, Unbounded) else window.left if side == "left" else window.right
     if name is not None:
-        columns.append(frame[name].alias("time"))
+        time = F.col(quoted(name))
+        if isinstance(frame.select(time).schema[0].dataType, DateType):
+            time = time.cast(day_as(window, facing, other(side)))
+        columns.append(time.alias("time"))
     return frame.select(*columns)
 
 
@@ -173,25 +216,27 @@ class DocumentRouteTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route one partition."""
-        (here, plan), spec = open_route(self.job, self.where, self.plan), self.job.spec
+        (here, pinned), spec = open_route(self.job, self.where, self.plan), self.job.spec
         router: DocumentRouter | None = None
         outbox, refused = Outbox(here.partition, self.side), 0
         for piece, table in enumerate(pieces(batches, whole=spec.counted)):
             if router is None:
                 inputs = document_inputs(table.num_columns > 2)
-                router = DocumentRouter(spec, self.side, inputs, plan, here.batch or 0, here.partition)
+                router = DocumentRouter(spec, self.side, inputs, pinned, here.batch or 0, here.partition)
             coded, unread = self._coded(table)
             refused += unread
-            deliveries = router.route(coded)
-            yield from outbox.ship(
+            packed = [
                 (d.task, partial(pack_delivery, delivery=light(d), partition=here.partition, piece=piece))
-                for d in deliveries
-            )
+                for d in router.route(coded)
+            ]
+            yield from outbox.ship(packed, Stamp.of(self.side, router.header(), pinned.clock, told=False))
         if router is not None:
             roles: tuple[Side, ...] = SIDES if spec.self_join else (self.side,)
+            header = replace(router.header(), refused=refused)
             for role in roles:  # one stream has one clock: both sides of it advance
-                write = partial(pack_header, side=role, header=replace(router.header(), refused=refused))
-                yield from outbox.ship((task, write) for task in range(plan.tasks))
+                write = partial(pack_header, side=role, header=header, pinned=pinned.mark)
+                stamp = Stamp.of(role, header, pinned.clock)
+                yield from outbox.ship(((task, write) for task in range(pinned.plan.tasks)), stamp)
 
     def _coded(self, table: pa.Table) -> tuple[pa.Table, int]:
         """Return the documents as coded pairs, and how many lines are none."""
@@ -211,9 +256,16 @@ class DocumentJoinTask:
     output: pa.Schema
     plan: Plan | None = None
 
+    @property
+    def __name__(self) -> str:
+        """Return how Spark's plans call this function."""
+        return JOIN + (self.where.join if self.where is not None else "static")
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Join one partition."""
         inbox = Inbox.open(self.job, self.where, batches)
         worker = NaturalWorker(self.job, inbox.store, inbox.task, inbox.batch, self.plan, time.perf_counter)
         for table in worker.join(map(whole, inbox.shipments())):
-            yield from table.rename_columns(self.output.names).cast(self.output).to_batches()
+            columns = table.columns
+            columns[4:] = [as_times(c, f.type) for c, f in zip(columns[4:], list(self.output)[4:], strict=True)]
+            yield from pa.table(columns, names=self.output.names).cast(self.output).to_batches()

@@ -14,7 +14,10 @@ from weft.errors import SpecError
 from weft.spark.context import Where as Here
 from weft.state import StateStore, open_folder
 
-__all__ = ["Where", "name_for", "tasks_for", "where_for"]
+__all__ = ["JOIN", "Where", "name_for", "tasks_for", "where_for"]
+
+JOIN = "weft_join_"
+"""How the function of a join task begins in Spark's plans; the id of its join follows."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,8 @@ def tasks_for(spark: SparkSession, tasks: object) -> int:
 
 def name_for(left: DataFrame, right: DataFrame) -> str:
     """Name a join by the joins it stands on: those of a chain differ."""
-    below = sum(str(frame._jdf.queryExecution().analyzed().toString()).count("JoinTask(") for frame in (left, right))
+    plans = [str(frame._jdf.queryExecution().analyzed().toString()) for frame in (left, right)]
+    below = sum(len(re.findall(JOIN + r"\w*\(", plan)) for plan in plans)
     return f"join-{below}" if below else ""
 
 

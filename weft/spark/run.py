@@ -21,13 +21,13 @@ from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
-from weft import errors
 from weft.control import Explanation, explain_join
-from weft.errors import JobError, StateError, WeftError
+from weft.errors import JobError, WeftError
 from weft.spark.join import Built, build
+from weft.spark.raised import weft_error
+from weft.spark.restarts import missing_state, read_checkpoint
 from weft.spark.session import session
 from weft.spec import JoinSpec, Window
 from weft.state import StateStore
@@ -187,46 +187,17 @@ def belongs(spark: SparkSession, checkpoint: str, state: str, spec: JoinSpec) ->
     with _spark_says(
         "checkpoint", "Spark cannot open the checkpoint", f"It is {checkpoint!r}.", "give another folder."
     ):
-        metadata, done = _checkpoint(spark, checkpoint)
-    if metadata is None:
+        query, done = read_checkpoint(spark, checkpoint)
+    if query is None:
         return "a new query"
-    try:
-        query = str(json.loads(metadata)["id"])
-    except (ValueError, KeyError, TypeError):
-        raise StateError.torn(f"{checkpoint}/metadata", "it is not the metadata of a Spark checkpoint") from None
     store = StateStore(state, query, spec.fingerprint())
     if not store.folder.exists("spec.json"):
         if not done:
             return f"query {query[:8]}, before its first batch"
-        raise StateError.of(
-            f"The checkpoint {checkpoint} belongs to query {query}, whose state is not in {state}.",
-            f"It has finished batch {max(done)}, and cannot go on without the rows it held.",
-            "give [join].state the path it had, or start anew with another checkpoint.",
-        )
+        raise missing_state(checkpoint, query, state, max(done))
     store.check(str(read_document(store.folder, "spec.json")["fingerprint"]), spec.identity())
     after = f"goes on after batch {max(done)}" if done else "before its first batch"
     return f"query {query[:8]}, {after}; its state belongs to this join"
-
-
-def _checkpoint(spark: SparkSession, path: str) -> tuple[str | None, list[int]]:
-    """Return the metadata of a checkpoint (None if it is new) and the batches it has finished.
-
-    Read by Hadoop, as Spark reads it: it may lie where pyarrow cannot look.
-    """
-    jvm: Any = spark._jvm
-    hadoop = jvm.org.apache.hadoop.fs
-    root = hadoop.Path(path)
-    system = root.getFileSystem(spark.sparkContext._jsc.hadoopConfiguration())
-    metadata, commits = hadoop.Path(root, "metadata"), hadoop.Path(root, "commits")
-    if not system.exists(metadata):
-        return None, []
-    stream = system.open(metadata)
-    try:
-        text = str(jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
-    finally:
-        stream.close()
-    names = [str(status.getPath().getName()) for status in system.listStatus(commits)] if system.exists(commits) else []
-    return text, [int(name) for name in names if name.isdigit()]
 
 
 def start(
@@ -235,8 +206,6 @@ def start(
 ) -> StreamingQuery:  # fmt: skip
     """Start the query."""
     frame = built.frame()
-    if built.spec.condition.residual:  # only behind it the pairs are known
-        frame = frame.observe("weft", F.count(F.lit(1)).alias("pairs"))
     there_is = f"Its format is {format!r}."
     with _spark_says("sink", "Spark cannot write [sink]", there_is), _checkpoint_apart(checkpoint):
         writer = frame.writeStream.format(format).outputMode(mode).options(**options)
@@ -294,7 +263,7 @@ def follow(query: StreamingQuery, stop: Callable[[int], bool], poll: float = 0.2
 
 
 def _progress(data: dict[str, Any]) -> Progress:
-    counted = (data.get("observedMetrics") or {}).get("weft")
+    counted = (data.get("observedMetrics") or {}).get("weft.pairs")
     pairs = counted.get("pairs") if isinstance(counted, dict) else None
     seconds = float(data["durationMs"].get("triggerExecution", 0)) / 1000
     return Progress(int(data["batchId"]), seconds, int(data["numInputRows"]), None if pairs is None else int(pairs))
@@ -302,10 +271,9 @@ def _progress(data: dict[str, Any]) -> Progress:
 
 def cause(text: str) -> WeftError:
     """Return the WeftError that a task raised, found in Spark's report of it; else Spark's first sentence."""
-    found = re.search(r"weft\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\s+at |\s+SQLSTATE|\n=== |\Z)", text, re.DOTALL)
-    if found:
-        kind = getattr(errors, found[1], WeftError)
-        return kind(found[2].strip()) if issubclass(kind, WeftError) else WeftError(found[2].strip())
+    found = weft_error(text)
+    if found is not None:
+        return found
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     python = next((line for line in reversed(lines) if re.match(r"\w+(\.\w+)*(Error|Exception): ", line)), "")
     return WeftError.of(

@@ -2,7 +2,9 @@
 
 A route task reads its partition in pieces and *ships* messages through its `Outbox`; they travel as one binary column beside
 the number of their task, large ones in slices: Spark handles many bodies of a few megabytes faster than one of many. A join
-task opens its `Inbox`. What is in the messages is the engine's business.
+task opens its `Inbox`. What is in the messages is the engine's business. Beside a message stands what Spark itself may know:
+the newest `time` of its stream, for Spark's watermark, and a `note` for its progress reports. So neither costs anything per
+row.
 """
 
 from __future__ import annotations
@@ -10,20 +12,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
 
-from weft.engine import Job, Shipment, plan_of, unpack
+from weft.engine import Header, Job, Shipment, pinned_for, unpack
+from weft.errors import StateError
 from weft.kernels.memory import keep_pages
 from weft.routing import Plan
 from weft.spark.context import Where as Here
 from weft.spark.context import where_am_i
 from weft.spark.place import Where
-from weft.state import StateStore
-from weft.types import SIDES, Side
+from weft.state import Clock, Pinned, StateStore
+from weft.types import SIDES, WORD_MIN, Side
 
-__all__ = ["PIECE", "SHIPPED", "SHIPPED_DDL", "Inbox", "Outbox", "open_route", "pieces"]
+__all__ = [
+    "COUNTS",
+    "NOTE",
+    "PIECE",
+    "SHIPPED",
+    "SHIPPED_DDL",
+    "Inbox",
+    "Outbox",
+    "Stamp",
+    "note_of",
+    "open_route",
+    "pieces",
+]
 
 PIECE = 1 << 20
 """Rows that are routed at a time."""
@@ -34,21 +50,59 @@ SLICE = 1 << 22
 _TOGETHER = 256
 """Slices in one record batch: a gibibyte, so that a message of any size can travel."""
 
+COUNTS = (
+    "left_rows", "right_rows", "left_late", "right_late", "left_behind", "right_behind", "state_rows", "state_bytes",
+    "migrations",
+)  # fmt: skip
+"""What a note counts; `weft.spark.reports` adds the notes of a batch up."""
+
+NOTE = pa.struct([pa.field("who", pa.string()), *(pa.field(name, pa.int64()) for name in COUNTS)])
+"""One route task's part of a progress report. `who` tells the notes of a batch apart, so that a task that runs twice counts
+once."""
+
 SHIPPED = pa.schema(
     [
         pa.field("task", pa.int32()), pa.field("message", pa.int64()), pa.field("slice", pa.int32()),
-        pa.field("body", pa.binary()),
+        pa.field("body", pa.binary()), pa.field("time", pa.timestamp("us", tz="UTC")), pa.field("note", NOTE),
     ]
 )  # fmt: skip
-SHIPPED_DDL = "task int, message long, slice int, body binary"
+SHIPPED_DDL = (
+    "task int, message long, slice int, body binary, time timestamp, "
+    f"note struct<who: string, {', '.join(f'{name}: bigint' for name in COUNTS)}>"
+)
 
 
-def open_route(job: Job, where: Where | None, plan: Plan | None) -> tuple[Here, Plan]:
-    """Return where a route task runs and the plan of its batch: that of a static join is given, a streaming one is read."""
+def note_of(who: str, **counts: int) -> dict[str, object]:
+    """Return a note; what it does not count is zero."""
+    return {"who": who, **dict.fromkeys(COUNTS, 0), **counts}
+
+
+_LONG_AGO = -62_135_596_800_000_000
+"""The year 1, in microseconds: the time of a partition that has none, older than any that counts. Spark takes NULL for 1970."""
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """What stands beside the messages of a route task: the newest time so far, and a note to task 0."""
+
+    newest: int = _LONG_AGO
+    note: dict[str, object] | None = None
+
+    @classmethod
+    def of(cls, side: Side, header: Header, clock: Clock, *, told: bool = True) -> Stamp:
+        """Return the stamp that a header makes, with or without its note; `clock` is that of the batches before."""
+        newest = max(header.newest, clock.newest[side])
+        counts = {f"{side}_rows": header.rows, f"{side}_late": header.late, f"{side}_behind": header.behind}
+        note = note_of(f"{side} {header.partition}", **counts) if told else None
+        return cls(newest if newest > WORD_MIN else _LONG_AGO, note)
+
+
+def open_route(job: Job, where: Where | None, plan: Plan | None) -> tuple[Here, Pinned]:
+    """Return where a route task runs and what is pinned for its batch: the plan of a static join is given."""
     keep_pages()  # a Python worker lives for many batches of the same sizes
     here = where_am_i()
     store = None if where is None else where.opened(job, here)
-    return here, plan or plan_of(job, store, here.batch or 0)
+    return here, pinned_for(job, store, here.batch or 0) if plan is None else Pinned(plan)
 
 
 def pieces(batches: Iterable[pa.RecordBatch], *, whole: bool) -> Iterator[pa.Table]:
@@ -74,13 +128,13 @@ Message = tuple[int, Callable[[pa.NativeFile], None]]
 class Outbox:
     """Ships the messages of one route task.
 
-    All messages are told apart: by partition, by side (a union may run both sides in one partition), by number.
+    All messages are told apart: by partition, by lane (a union may run several lanes in one partition), by number.
     """
 
-    def __init__(self, partition: int, side: Side) -> None:
-        self._next = (2 * partition + SIDES.index(side)) << 32
+    def __init__(self, partition: int, lane: Side | Literal["roll call"]) -> None:
+        self._next = (3 * partition + (*SIDES, "roll call").index(lane)) << 32
 
-    def ship(self, messages: Iterable[Message]) -> Iterator[pa.RecordBatch]:
+    def ship(self, messages: Iterable[Message], stamp: Stamp | None = None) -> Iterator[pa.RecordBatch]:
         """Write messages one behind the other into a buffer and hand it out as binary values, without a copy each."""
         gathered: list[Message] = []
         ends = [0]
@@ -90,18 +144,18 @@ class Outbox:
             gathered.append((task, write))
             ends.append(ends[-1] + counter.size())
             if ends[-1] > 1 << 28:
-                yield from self._shipped(gathered, ends)
+                yield from self._shipped(gathered, ends, stamp or Stamp())
                 gathered, ends = [], [0]
         if gathered:
-            yield from self._shipped(gathered, ends)
+            yield from self._shipped(gathered, ends, stamp or Stamp())
 
-    def _shipped(self, messages: Sequence[Message], ends: Sequence[int]) -> Iterator[pa.RecordBatch]:
+    def _shipped(self, messages: Sequence[Message], ends: Sequence[int], stamp: Stamp) -> Iterator[pa.RecordBatch]:
         # Of the right size at once, and of pages that were in use before (`keep_pages`): growing costs more than writing.
         data = pa.py_buffer(np.empty(ends[-1], np.uint8))
         with pa.FixedSizeBufferWriter(data) as sink:
             for _, write in messages:
                 write(sink)
-        slices = [-(-(end - start) // SLICE) for start, end in pairwise(ends)]
+        slices = [max(1, -(-(end - start) // SLICE)) for start, end in pairwise(ends)]
         number = np.concatenate([np.arange(count) for count in slices])
         place = np.append(np.repeat(np.array(ends[:-1]), slices) + number * SLICE, ends[-1])
         tasks = np.repeat(np.array([task for task, _ in messages], np.int32), slices)
@@ -113,7 +167,13 @@ class Outbox:
             there = data.slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
             offsets = pa.py_buffer((offsets - offsets[0]).astype(np.int32))
             body = pa.Array.from_buffers(pa.binary(), len(tasks[some]), [None, offsets, there])
-            columns = [pa.array(tasks[some]), pa.array(message[some]), pa.array(number[some].astype(np.int32)), body]
+            count = len(tasks[some])
+            time = pa.array(np.full(count, stamp.newest)).cast(SHIPPED.field("time").type)
+            noted = [stamp.note if task == 0 else None for task in tasks[some]]
+            note = pa.nulls(count, NOTE) if stamp.note is None else pa.array(noted, NOTE)
+            columns = [
+                pa.array(tasks[some]), pa.array(message[some]), pa.array(number[some].astype(np.int32)), body, time, note,
+            ]  # fmt: skip
             yield pa.record_batch(columns, schema=SHIPPED)
 
 
@@ -133,8 +193,13 @@ class Inbox:
         here = where_am_i()
         store = None if where is None else where.opened(job, here)
         shipped = [batch for batch in batches if batch.num_rows]
-        # A union behind the join shifts the partition's number, so the shipments say which task this is. An empty batch
-        # ships nothing; then any one-to-one numbering will do.
+        if store is not None and not shipped:
+            raise StateError.of(
+                f"A join task of batch {here.batch} was sent nothing.",
+                "The roll call reaches every task of every batch, so something between route and join went wrong.",
+                "run the batch again; if it fails again, please report it.",
+            )
+        # What stands behind the join (a union, a coalesce) may number partitions anew: the messages say which task this is.
         task = shipped[0].column(0)[0].as_py() if shipped else here.partition % job.tasks
         if store is not None and where is not None and task == 0:
             store.claim(here.run, where.join)
@@ -148,7 +213,8 @@ class Inbox:
                 batch.column(1).to_pylist(), batch.column(2).to_pylist(), _bodies(batch.column(3)), strict=True
             ):
                 slices.setdefault(message, []).append((number, body))
-        return [unpack(_whole(sorted(parts, key=lambda part: part[0]))) for parts in slices.values()]
+        whole = (_whole(sorted(parts, key=lambda part: part[0])) for parts in slices.values())
+        return [unpack(body) for body in whole if body.size]  # the roll call has no body
 
 
 def _whole(parts: Sequence[tuple[int, pa.Buffer]]) -> pa.Buffer:

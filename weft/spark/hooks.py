@@ -1,0 +1,146 @@
+"""Where PySpark calls Weft: when a query starts, when a watermark is set behind a join, when an error comes back.
+
+`weft.join` returns a plain DataFrame, so what is done with it later happens in PySpark. A few of its methods ask Weft too;
+frames and queries without a Weft join pass through them untouched. They are put in place when the first join of streams is
+built.
+
+* `DataStreamWriter.start` and `toTable` refuse a restart with another join at once, also when there is no new data.
+* `DataStreamWriter.foreachBatch` fails a batch of which some join task was never read, before Spark commits it.
+* `DataFrame.withWatermark` behind a join replaces Weft's own watermark, because Spark takes one, unless it is too short.
+* Errors that a task raised begin with Weft's message (`weft.spark.raised`).
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from pyspark.errors.exceptions import captured
+from pyspark.sql import DataFrame
+from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from weft.engine import Job
+from weft.errors import WeftWarning
+from weft.spark.late import follow_late_rows
+from weft.spark.place import JOIN, Where
+from weft.spark.raised import told
+from weft.spark.restarts import check_restart, check_whole
+from weft.spark.watermarks import DELAY, ENDLESS, LAG, milliseconds, stripped
+from weft.spec.disorder import readable
+from weft.spec.duration import show_duration
+
+__all__ = ["Registered", "joins_of", "register"]
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A join of streams that was built: what it joins, and where it keeps its state."""
+
+    where: Where
+    job: Job
+
+
+_JOINS: dict[str, Registered] = {}
+"""Every join of streams that this process has built, by its id, which is the name of its function in Spark's plans."""
+
+
+def register(where: Where, job: Job) -> None:
+    """Remember a join, so that a query that holds it can be checked when it starts."""
+    _JOINS[where.join] = Registered(where, job)
+    _install()
+
+
+def joins_of(frame: DataFrame) -> list[Registered]:
+    """Return the joins of streams that a frame stands on."""
+    plan = str(frame._jdf.queryExecution().analyzed().toString())
+    found = dict.fromkeys(re.findall(JOIN + r"([0-9a-f]{32})\(", plan))
+    return [_JOINS[join] for join in found if join in _JOINS]
+
+
+@functools.cache
+def _install() -> None:
+    for writer in ("start", "toTable"):
+        setattr(DataStreamWriter, writer, _checked(getattr(DataStreamWriter, writer)))
+    DataStreamWriter.foreachBatch = _read_whole(DataStreamWriter.foreachBatch)  # type: ignore[method-assign]
+    ClassicDataFrame.withWatermark = _enough(ClassicDataFrame.withWatermark)  # type: ignore[method-assign]
+    StreamingQuery.exception = _begun(StreamingQuery.exception)  # type: ignore[method-assign]
+    captured.convert_exception = _begun(captured.convert_exception)
+
+
+def _checked(start: Callable[..., StreamingQuery]) -> Callable[..., StreamingQuery]:
+    @functools.wraps(start)
+    def checked(writer: Any, *args: Any, **kwargs: Any) -> StreamingQuery:
+        joins = joins_of(writer._df)
+        query = start(writer, *args, **kwargs)
+        if joins:
+            try:
+                for join in joins:
+                    check_restart(query, join.where.store(join.job, query.id), join.job.spec)
+            except BaseException:
+                query.stop()
+                raise
+            follow_late_rows(writer._df.sparkSession, query, {join.where.name: join.job.spec for join in joins})
+        return query
+
+    return checked
+
+
+def _read_whole(foreach_batch: Callable[..., DataStreamWriter]) -> Callable[..., DataStreamWriter]:
+    @functools.wraps(foreach_batch)
+    def read_whole(writer: Any, func: Callable[[DataFrame, int], None]) -> DataStreamWriter:
+        joins = joins_of(writer._df)
+
+        @functools.wraps(func)
+        def whole(frame: DataFrame, batch: int) -> None:
+            func(frame, batch)
+            query = str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
+            for join in joins:
+                check_whole(join.where.store(join.job, query), batch, join.job.tasks)
+
+        return foreach_batch(writer, whole if joins else func)
+
+    return read_whole
+
+
+def _enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+    @functools.wraps(with_watermark)
+    def enough(frame: Any, eventTime: str, delayThreshold: str) -> DataFrame:  # noqa: N803 (PySpark's own names)
+        if eventTime == "time" or not (frame.isStreaming and joins_of(frame)):
+            return with_watermark(frame, eventTime, delayThreshold)
+        bare, stays = stripped(frame.sparkSession, frame)
+        if stays:  # Spark's own operators in between need the watermark that is there, and Spark takes no other
+            return with_watermark(frame, eventTime, delayThreshold)
+        made = with_watermark(bare, eventTime, delayThreshold)
+        facts = next((field.metadata for field in made.schema if field.name.lower() == eventTime.lower()), {})
+        lag, given = facts.get(LAG), int(facts.get(DELAY, 0))
+        ours = any(DELAY in field.metadata for field in frame.schema if field.name.lower() == eventTime.lower())
+        if lag == ENDLESS:
+            warnings.warn(
+                f"{eventTime!r} comes from a Weft join without a delay, or over rows: it can be out of order without bound. "
+                f"What follows drops rows more than {delayThreshold} behind. Give the join a time window with a delay.",
+                WeftWarning, stacklevel=2,
+            )  # fmt: skip
+        elif lag is not None and given < milliseconds(lag):
+            warnings.warn(
+                f"A watermark of {delayThreshold} is too short for {eventTime!r}: it comes from a Weft join and can be "
+                f"{show_duration(readable('time', lag))} out of order. The watermark that Weft has worked out takes precedence.",
+                WeftWarning, stacklevel=2,
+            )  # fmt: skip
+            return frame if ours else with_watermark(bare, eventTime, f"{milliseconds(lag)} milliseconds")
+        return frame if ours and lag is not None and given == milliseconds(lag) else made
+
+    return enough
+
+
+def _begun(convert: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(convert)
+    def begun(*args: Any) -> Any:
+        return told(convert(*args))
+
+    return begun

@@ -1,0 +1,35 @@
+"""What Spark's own monitoring gets to know of a join: `StreamingQueryProgress.observedMetrics`, in every listener.
+
+Route tasks put notes beside the messages they ship (`weft.spark.shuttle`), a few rows per batch, and Spark adds them up
+(`DataFrame.observe`): that costs nothing per row. Notes carry a name, so those of a task that runs twice count once. Pairs are
+counted by Spark as they leave.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from weft.spark.shuttle import COUNTS
+
+__all__ = ["counted_pairs", "observed_routes", "report_name"]
+
+
+def report_name(name: str) -> str:
+    """Return under which name a join reports: `weft`, or `weft.` and the name that tells it from others of its query."""
+    return f"weft.{name}" if name else "weft"
+
+
+def observed_routes(routes: DataFrame, name: str) -> DataFrame:
+    """Report rows and late rows per side, the state as the batch found it, and migrations."""
+    return routes.observe(report_name(name), *[F.expr(_total(count)).alias(count) for count in COUNTS])
+
+
+def _total(count: str) -> str:
+    added = f"greatest(total, note.{count})" if count.endswith("_behind") else f"total + note.{count}"
+    return f"aggregate(collect_set(note), 0L, (total, note) -> {added})"
+
+
+def counted_pairs(joined: DataFrame, name: str) -> DataFrame:
+    """Report the pairs that leave."""
+    return joined.observe(f"{report_name(name)}.pairs", F.count(F.lit(1)).alias("pairs"))
