@@ -6,14 +6,14 @@ then Spark can go on from it. Nothing is raised for a damaged file; it is named.
 
 from __future__ import annotations
 
-import re
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from weft.errors import NoSuchState, WeftError
 from weft.observe.clock import ClockView, clock_view
+from weft.observe.files import contents
 from weft.observe.listing import find_query
-from weft.observe.metrics import Migration, disk_use, imbalance, read_batch
+from weft.observe.metrics import Migration, imbalance, read_batch
 from weft.observe.verify import Damage, Verifier
 from weft.routing import plan_from_json
 from weft.spec import read_self_join
@@ -21,8 +21,6 @@ from weft.state import Folder, Manifest
 from weft.types import SIDES, Side
 
 __all__ = ["QueryView", "TaskView", "inspect_query"]
-
-_OURS = re.compile(r"\d+\.json|\d+\.metrics\.json|\d+-\d+\.arrow")
 
 
 @dataclass(frozen=True)
@@ -100,7 +98,7 @@ def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: boo
     spec = check.document(query, "spec.json")
     manifests = check.readable(shown) if shown is not None else []
     plan, reason = _plan(query, shown, manifests, check)
-    files, size = disk_use(query)
+    disk = contents(query)
     late = {number: _late(check, number) for number in kept}
     none: dict[Side, int] = dict.fromkeys(SIDES, 0)
     return QueryView(
@@ -110,8 +108,9 @@ def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: boo
         tuple(_task(manifest, check) for manifest in manifests),
         clock_view(manifests[0], str(spec.get("window", ""))) if manifests else None,
         late.get(shown, none) if shown is not None else none, {side: sum(one[side] for one in late.values()) for side in SIDES},
-        tuple((number, one) for number, one in late.items() if any(one.values())), files, size,
-        tuple(check.damage), check.unfinished, tuple(_foreign(query)), _events(query, kept), _moving(query, shown, plan, check),
+        tuple((number, one) for number, one in late.items() if any(one.values())), disk.files, disk.bytes,
+        tuple(check.damage), check.unfinished, disk.foreign + disk.aside, _events(query, kept),
+        _moving(query, shown, plan, check),
     )  # fmt: skip
 
 
@@ -160,21 +159,3 @@ def _task(manifest: Manifest, check: Verifier) -> TaskView:
 def _late(check: Verifier, batch: int) -> dict[Side, int]:
     found = check.readable(batch)
     return {side: sum(int(m.stats.get("late", {}).get(side, 0)) for m in found) for side in SIDES}
-
-
-def _foreign(query: Folder) -> list[str]:
-    """Return what Weft did not write, or wrote aside and never renamed."""
-    found = []
-    for name in query.names():
-        if name in ("spec.json", "owner.json"):
-            continue
-        if name != "plans" and not name.isdigit():
-            found.append(name)
-            continue
-        try:
-            inside = (query / name).names()
-        except (OSError, WeftError):
-            found.append(name)  # a file where a folder should be
-            continue
-        found += [f"{name}/{inner}" for inner in inside if not _OURS.fullmatch(inner)]
-    return found

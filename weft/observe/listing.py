@@ -12,7 +12,7 @@ from weft.state import Folder, Manifest, open_folder
 from weft.state.documents import read_document
 from weft.types import SIDES
 
-__all__ = ["QueryLine", "batches_of", "find_query", "is_query", "list_queries", "query_line"]
+__all__ = ["QueryLine", "batches_of", "find_query", "is_query", "list_queries", "open_state", "query_line"]
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ def batches_of(query: Folder, task: int) -> list[int]:
     return sorted(int(name) for name in names if name.isdigit())
 
 
-def list_queries(path: str) -> list[QueryLine]:
-    """Return the queries under a state path."""
+def open_state(path: str) -> Folder:
+    """Open a state path that must be there."""
     folder = open_folder(path)
     if folder.is_file():
         raise NoSuchState.of(
@@ -61,6 +61,12 @@ def list_queries(path: str) -> list[QueryLine]:
             "The first batch of a query makes it.",
             "give the path that was state= of the join (conf spark.weft.state).",
         )
+    return folder
+
+
+def list_queries(path: str) -> list[QueryLine]:
+    """Return the queries under a state path."""
+    folder = open_state(path)
     return [query_line(folder / name, name) for name in _queries(folder)]
 
 
