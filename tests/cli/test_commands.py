@@ -28,6 +28,7 @@ COMMANDS = [
     "state",
     "state ls",
     "state show",
+    "state rm",
     "bench",
     "bench kernel",
     "bench spark",

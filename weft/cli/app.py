@@ -25,7 +25,7 @@ state_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings=_SETTINGS,
-    help="Look into the state folder of queries.",
+    help="Look into the state folder of queries, and clear it.",
 )
 bench_app = typer.Typer(
     no_args_is_help=True, rich_markup_mode="rich", context_settings=_SETTINGS,
@@ -189,6 +189,28 @@ def state_show(
     from weft.cli.state import show_state
 
     return show_state(path, batch=batch, verify=verify, as_json=as_json)
+
+
+@state_app.command(
+    "rm",
+    epilog=_examples("weft state rm /var/weft 3f2a --dry-run", "weft state rm /var/weft --stale --yes --json"),
+)
+@guarded
+def state_rm(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The state= of the joins.", show_default=False)],
+    query: Annotated[
+        str | None, typer.Argument(metavar="QUERY", help="The start of a query's id.", show_default=False)
+    ] = None,
+    stale: Annotated[bool, typer.Option("--stale", help="All queries whose checkpoint is gone or unknown.")] = False,
+    idle: Annotated[int, typer.Option(min=0, help="With --stale: only what was not written for so many minutes.")] = 10,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would go.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Remove the state of a query, all its joins, or of all queries that no checkpoint can go on from. Asks first."""
+    from weft.cli.remove import remove_state
+
+    return remove_state(path, query, stale=stale, idle=idle, dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 @bench_app.command(
