@@ -59,3 +59,8 @@ def __getattr__(name: str) -> Any:
     if name in ("local", "observe", "spark"):
         return import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Name what is public: a notebook completes `weft.` with it."""
+    return sorted(__all__)

@@ -73,6 +73,14 @@ def test_every_public_name_is_there() -> None:
     assert not missing, f"weft.__all__ promises what it has not: {missing}"
 
 
+def test_a_notebook_completes_public_names_and_nothing_else() -> None:
+    import weft
+
+    assert dir(weft) == sorted(weft.__all__)
+    there = [hasattr(weft, name) for name in ("local", "observe", "spark", "sketch", "errors", "__version__")]
+    assert all(there), "what is not shown is still reached"
+
+
 def test_importing_weft_imports_little() -> None:
     heavy = ["pyspark", "py4j", "pandas", "duckdb", "polars", "plotly", "typer"]
     code = f"import sys, weft; sys.exit(', '.join(name for name in {heavy} if name in sys.modules) or 0)"
