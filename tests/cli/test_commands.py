@@ -25,6 +25,7 @@ COMMANDS = [
     "run",
     "explain",
     "doctor",
+    "warm",
     "state",
     "state ls",
     "state show",

@@ -18,7 +18,7 @@ _SETTINGS = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="weft", no_args_is_help=True, add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False,
     context_settings=_SETTINGS, help="Exact joins between Spark streams: inequality, band, equality, over any window.",
-    epilog="New here? [bold]weft doctor[/bold], then [bold]weft demo[/bold].\n\n"
+    epilog="New here? [bold]weft doctor[/bold], [bold]weft warm[/bold], then [bold]weft demo[/bold].\n\n"
     "Exit codes: 0 done, 1 it failed or something is damaged, 2 the request is at fault, 130 stopped.",
 )  # fmt: skip
 state_app = typer.Typer(
@@ -156,6 +156,15 @@ def doctor(
     from weft.cli.doctor import run_doctor
 
     return run_doctor(master=master, state=state, as_json=as_json)
+
+
+@app.command(epilog=_examples("weft warm", "weft warm --json"))
+@guarded
+def warm(as_json: AsJson = False) -> int:
+    """Compile all kernels, once per installation and machine: else the first joins do, for up to half a minute."""
+    from weft.cli.warm import run_warm
+
+    return run_warm(as_json=as_json)
 
 
 @state_app.command("ls", epilog=_examples("weft state ls /var/weft", "weft state ls hdfs:///weft --json"))

@@ -17,7 +17,7 @@ from rich.text import Text
 from weft.cli.output import check_master, err, log_file, out, print_json, size
 from weft.errors import WeftError
 
-__all__ = ["Check", "check_facts", "check_java", "run_doctor"]
+__all__ = ["Check", "check_facts", "check_java", "check_kernels", "run_doctor"]
 
 Verdict = Literal["ok", "warn", "fail"]
 _STYLE = {"ok": "green", "warn": "yellow", "fail": "bold red"}
@@ -46,7 +46,7 @@ def run_doctor(*, master: str | None, state: str | None, as_json: bool) -> int:
         missing = Check("PySpark", "fail", f"cannot be imported: {error}", "pip install 'pyspark>=4.1'")
         checks = [java, missing]
     else:
-        checks = [java, *check_facts(facts(state), "driver")]
+        checks = [java, *check_facts(facts(state), "driver"), check_kernels()]
         if master is not None and java.verdict != "fail":
             checks += _executors(master, state, as_json)
     failed = any(check.verdict == "fail" for check in checks)
@@ -74,6 +74,19 @@ def check_java() -> Check:
         return Check("Java", "fail", f"{java} (by {how}) does not tell its version", todo)
     found = f"{version[1]}{version[2]}, {java}, by {how}"
     return Check("Java", "ok" if int(version[1]) >= 17 else "fail", found, "" if int(version[1]) >= 17 else todo)
+
+
+def check_kernels() -> Check:
+    """Tell whether the first join has to compile."""
+    try:
+        from weft.local.compiled import compiled
+
+        now = compiled()
+    except Exception as error:  # noqa: BLE001  whatever it is, the report must say it
+        found = f"whether they are compiled cannot be told: {error}"
+        return Check("kernels", "warn", found, "run `weft warm`, and see whether it works.")
+    todo = "run `weft warm`: else the first joins compile, for up to half a minute."
+    return Check("kernels", "ok" if now.all else "warn", str(now), "" if now.all else todo)
 
 
 def check_facts(facts: dict[str, Any], where: str) -> list[Check]:

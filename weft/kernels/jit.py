@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar, cast
 
 import numba
 
-__all__ = ["inlined", "kernel"]
+__all__ = ["KERNELS", "inlined", "kernel"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
+KERNELS: list[Any] = []
+"""The kernels of every module that was imported."""
+
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile `function` on first call, keep the machine code on disk, run without the GIL."""
-    return cast("Callable[P, R]", numba.njit(cache=True, nogil=True)(function))
+    made = numba.njit(cache=True, nogil=True)(function)
+    KERNELS.append(made)
+    return cast("Callable[P, R]", made)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
