@@ -14,6 +14,7 @@ from weft.cli.live import Screen, summary_table
 from weft.cli.output import err, print_json
 from weft.cli.output import out as stdout
 from weft.cli.run import watch
+from weft.cli.warm import warm_for
 from weft.errors import SpecError, WeftError
 from weft.spec import within
 from weft.types import Side
@@ -42,6 +43,7 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) ->
         console.print(Text.assemble(("A power plant, live.", "bold"), _intro(plant.generators, rate, seconds)))
         console.print()
     try:
+        warm_for("two inequalities", quiet=as_json)
         summary = _join(feeder, out, as_json)
     finally:
         feeder.cancelled.set()
@@ -120,7 +122,7 @@ def _join(feeder: Feeder, out: Path, as_json: bool) -> Summary:
         return feeder.finished.is_set() and read >= feeder.rows
 
     with Screen(f"{ON}, {window}", as_json=as_json) as screen:
-        note = "the first batch starts Python workers and, the first time ever, compiles kernels; then the sensors send"
+        note = "the first batch starts Python workers; then the sensors send"
         summary = watch(query, state, screen, enough, note=note)
     spark.stop()
     return summary
