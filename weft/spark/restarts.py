@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from typing import Any
 
@@ -12,21 +13,25 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft.errors import StateError
 from weft.spec import JoinSpec
 from weft.state import StateStore
+from weft.state.checkpoints import note_checkpoint
 from weft.state.documents import read_document
 
 __all__ = ["check_restart", "check_whole", "checkpoint_of", "missing_state", "read_checkpoint"]
 
 
 def check_restart(query: StreamingQuery, store: StateStore, spec: JoinSpec) -> None:
-    """Refuse state of another join, and a checkpoint whose state is gone."""
+    """Refuse state of another join, and a checkpoint whose state is gone; else note where the checkpoint is."""
+    checkpoint = checkpoint_of(query)
     if not store.folder.exists("spec.json"):
-        checkpoint = checkpoint_of(query)
         _, done = (None, []) if checkpoint is None else read_checkpoint(SparkSession.active(), checkpoint)
         # The first batch writes spec.json before it is committed: if it was committed by now, spec.json is there by now.
         if checkpoint is not None and done and not store.folder.exists("spec.json"):
             raise missing_state(checkpoint, query.id, str(store.folder), max(done))
-        return
-    store.check(str(read_document(store.folder, "spec.json")["fingerprint"]), spec.identity())
+    else:
+        store.check(str(read_document(store.folder, "spec.json")["fingerprint"]), spec.identity())
+    if checkpoint is not None:
+        with contextlib.suppress(OSError, StateError):  # it serves people only, and no batch waits for it
+            note_checkpoint(store.folder, checkpoint)
 
 
 def check_whole(store: StateStore, batch: int, tasks: int) -> None:
