@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as F
 
@@ -183,3 +184,35 @@ def test_a_date_beside_a_timestamp_is_midnight_in_the_session_zone(spark):
     expected = days.alias("l").join(hours.alias("r"), F.expr(f"l.id <= r.id AND {near}")).selectExpr("l.id", "r.id")
     assert sorted(joined.collect()) == sorted(expected.collect())
     assert joined.count() > 20
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_a_band_on_whole_numbers_is_decided_by_arithmetic(spark, ansi):
+    """Spark raises where the difference overflows (ANSI), or wraps around: documented in the guide, the only departure."""
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    for kind, least in (("tinyint", -(2**7)), ("smallint", -(2**15)), ("int", -(2**31)), ("bigint", -(2**63))):
+        frame = spark.sql(f"SELECT CAST(x AS {kind}) AS x FROM VALUES (0), (3), ({least}) AS t(x)")
+        found = weft.join(frame, frame, on="abs(l.x - r.x) <= 5", select=["l.x", "r.x AS y"], tasks=2).collect()
+        near = {(0, 0), (0, 3), (3, 0), (3, 3), (least, least)}
+        assert sorted((row.x, row.y) for row in found) == sorted(near)
+        spark_says = frame.alias("l").crossJoin(frame.alias("r")).where("abs(l.x - r.x) <= 5")
+        if ansi == "true":
+            with pytest.raises(ArithmeticException, match="OVERFLOW"):
+                spark_says.collect()
+        else:
+            assert {tuple(row) for row in spark_says.collect()} == near | {(0, least), (least, 0)}
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_keys_and_residual_conditions_follow_sparks_mode(spark, ansi):
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    frame = spark.sql("SELECT CAST(x AS INT) AS x FROM VALUES (1), (2147483647) AS t(x)")
+    for on in ("l.x + 1 < r.x", "l.x + 1 < r.x OR l.x < 0"):
+        joined = weft.join(frame, frame, on=on, select=["l.x", "r.x AS y"], tasks=2)
+        expected = frame.alias("l").crossJoin(frame.alias("r")).where(on)
+        if ansi == "true":
+            for each in (joined, expected):
+                with pytest.raises(ArithmeticException, match="OVERFLOW"):
+                    each.collect()
+        else:
+            assert sorted(map(tuple, joined.collect())) == sorted(map(tuple, expected.collect()))

@@ -11,11 +11,14 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyspark.sql import Observation
 from pyspark.sql import functions as F
 
 import weft
 from tests.spark.streams import Desk
 from weft.errors import SpecError, WeftWarning
+from weft.spark.reports import _total
+from weft.spark.shuttle import COUNTS, NOTE, note_of
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 FIRST = "l.k = r.k AND abs(l.x - r.x) <= 1"
@@ -363,3 +366,23 @@ def test_pairs_of_empty_batches_and_silent_sides(desk):
         times = 2 if number == 2 else 1
         pairs = Counter(zip(found.column("x").to_pylist(), found.column("y").to_pylist(), strict=True))
         assert pairs == Counter({pair: times * n for pair, n in expected.items()})
+
+
+def test_a_time_column_may_have_any_name(desk, frames):
+    """Also that of a column of Weft's own messages."""
+    streams = {name: frame.withColumnRenamed("ts", "time") for name, frame in frames.items()}
+    joined = _first(streams, desk, on="time", select=("l.time", "l.k", "l.x"))
+    with pytest.warns(WeftWarning, match="1 second is too short for 'time'"):
+        assert joined.withWatermark("time", "1 second").schema["time"].metadata["spark.watermarkDelayMs"] == 21_000
+    assert joined.withWatermark("time", "1 minute").schema["time"].metadata["spark.watermarkDelayMs"] == 60_000
+
+
+def test_a_note_that_comes_twice_counts_once(spark):
+    """As it does where a lost executor makes Spark route a partition again."""
+    notes = [note_of("left 0", left_rows=3, left_late=1, left_behind=9), note_of("right 0", right_rows=2)]
+    made = pa.Table.from_pylist([{"note": note} for note in [*notes, *notes, None]], pa.schema({"note": NOTE}))
+    seen = Observation("weft")
+    observed = [F.expr(_total(count)).alias(count) for count in COUNTS]
+    spark.createDataFrame(made).observe(seen, *observed).count()
+    expected = {**dict.fromkeys(COUNTS, 0), "left_rows": 3, "left_late": 1, "left_behind": 9, "right_rows": 2}
+    assert seen.get == expected

@@ -111,7 +111,7 @@ def _read_whole(foreach_batch: Callable[..., DataStreamWriter]) -> Callable[...,
 def _enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
     @functools.wraps(with_watermark)
     def enough(frame: Any, eventTime: str, delayThreshold: str) -> DataFrame:  # noqa: N803 (PySpark's own names)
-        if eventTime == "time" or not (frame.isStreaming and joins_of(frame)):
+        if not (frame.isStreaming and joins_of(frame)):
             return with_watermark(frame, eventTime, delayThreshold)
         bare, stays = stripped(frame.sparkSession, frame)
         if stays:  # Spark's own operators in between need the watermark that is there, and Spark takes no other

@@ -171,7 +171,9 @@ class Carried:
         delay = self.window.delays.of(side)
         assert delay is not None
         held_back = milliseconds(delay + self.reaches[self.event_time[0]])
-        return routed.withWatermark("time", f"{held_back} milliseconds")
+        set_watermark = type(routed).withWatermark
+        set_watermark = getattr(set_watermark, "__wrapped__", set_watermark)  # Spark's own, without `weft.spark.hooks`
+        return set_watermark(routed, "time", f"{held_back} milliseconds")
 
 
 def _time_of(window: Window, side: Side) -> str:
