@@ -10,14 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from weft.errors import SpecError, about
-from weft.spark.complaints import explain_analysis, untold
+from weft.spark.complaints import explain_analysis, hidden_column, untold
 from weft.spark.conjuncts import Served, SideOf, classify, split_and
-from weft.spark.tree import Node, attributes, children, column_of, frame_of, kind, nodes, rebuilt
+from weft.spark.tree import Node, attributes, children, column_of, frame_of, inlined, kind, nodes, rebuilt
 from weft.spark.watermarks import without_watermarks
 from weft.spec import Condition
 from weft.types import SIDES, Side
@@ -92,10 +93,12 @@ def analyze(
         with untold():
             joined = one.join(two, F.expr(on) if isinstance(on, str) else on, "inner")
             plan: Any = joined._jdf.queryExecution().analyzed()
-    except (AnalysisException, ParseException) as error:
+    except (AnalysisException, ParseException, Py4JJavaError) as error:
         if left is right and aliases != SELF and "ambiguous" in str(error):
             raise _same_frame("on=") from None
         raise explain_analysis(error, on, left, right, aliases) from None
+    if kind(plan) != "Join":
+        raise hidden_column("on=")
     if any(kind(node) in _SUBQUERIES for node in nodes(plan.condition().get())):
         raise SpecError.of(
             "on= holds a subquery.", "A condition is decided from one row of each side.", "join with that table first."
@@ -107,7 +110,7 @@ def analyze(
     rest: list[Node] = []
     only: dict[str, list[Node]] = {"left": [], "right": []}
     relating = 0
-    for conjunct in split_and(spark, plan.condition().get()):
+    for conjunct in split_and(inlined(spark, plan.condition().get())):
         side = side_of(conjunct)
         if side in only:
             only[side].append(conjunct)
@@ -219,7 +222,7 @@ def _select(
         with untold():
             items = [F.expr(item) if isinstance(item, str) else item for item in select]
             chosen: Any = joined.select(*items)._jdf.queryExecution().analyzed()
-    except (AnalysisException, ParseException) as error:
+    except (AnalysisException, ParseException, Py4JJavaError) as error:
         raise explain_analysis(error, ", ".join(map(str, select)), *sides, aliases, what="select=") from None
     if kind(chosen) != "Project" or kind(chosen.child()) != kind(plan):
         raise SpecError.of(
@@ -234,9 +237,11 @@ def _select(
     )
     outputs, needed = [], set()
     for node in items_found:
-        body = children(node)[0] if kind(node) == "Alias" else node
+        body = inlined(spark, children(node)[0] if kind(node) == "Alias" else node)
         outputs.append(Output(str(node.name()), column_of(spark, moved(body)), _plain(plan, body)))
         needed |= {int(a.exprId().id()) for a in attributes(body)}
+    if not needed <= {int(a.exprId().id()) for rows in (plan.left(), plan.right()) for a in _outputs(rows)}:
+        raise hidden_column("select=")
     return tuple(outputs), needed
 
 

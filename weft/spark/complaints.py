@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame
 
 from weft.errors import SpecError, UnknownColumn
 
-__all__ = ["explain_analysis", "untold"]
+__all__ = ["explain_analysis", "hidden_column", "untold"]
 
 
 @contextmanager
@@ -32,7 +33,7 @@ def untold() -> Iterator[None]:
 
 
 def explain_analysis(
-    error: PySparkException,
+    error: PySparkException | Py4JJavaError,
     on: str | Column,
     left: DataFrame,
     right: DataFrame,
@@ -40,6 +41,12 @@ def explain_analysis(
     what: str = "on=",
 ) -> SpecError:
     """Return the error to raise instead of Spark's."""
+    if isinstance(error, Py4JJavaError):  # Spark's own check of the plan gives up, as on window()
+        return SpecError.of(
+            f"{what} holds what Spark cannot take in a join.",
+            f"Given: {_text(on)}",
+            "compute it as a column before the join, or behind it.",
+        )
     condition = str(error.getCondition() or "")
     facts = dict(error.getMessageParameters() or {})
     one, two = aliases
@@ -88,6 +95,15 @@ def explain_analysis(
         f"{what} cannot be analyzed: {_first_sentence(error)}",
         there_is,
         f"conditions are Spark SQL over {one} and {two}.",
+    )
+
+
+def hidden_column(what: str) -> SpecError:
+    """Return the error for a column that a source has but does not show."""
+    return SpecError.of(
+        f"{what} names a hidden column of a source, such as _metadata.",
+        "A join takes the columns that its sides show.",
+        "show it before the join: frame.select('*', '_metadata').",
     )
 
 

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from pyspark.sql import SparkSession
 
-from weft.spark.tree import Node, children, constant, inlined, kind, rebuilt, type_of
+from weft.spark.tree import Node, children, constant, kind, rebuilt, type_of
 from weft.spec import Compare, Encode, Key, Op
 
 __all__ = ["Served", "classify", "split_and"]
@@ -33,11 +33,10 @@ class Served:
     right: Node
 
 
-def split_and(spark: SparkSession, node: Node) -> list[Node]:
-    """Return the conjuncts of a condition."""
-    node = inlined(spark, node)
-    if kind(node) == "And":
-        return [part for child in children(node) for part in split_and(spark, child)]
+def split_and(node: Node) -> list[Node]:
+    """Return the conjuncts of a condition in which nothing is shared any more; BETWEEN is two of them."""
+    if kind(node) in ("And", "Between"):
+        return [part for child in children(node) for part in split_and(child)]
     return [node]
 
 

@@ -5,11 +5,14 @@ Spark's analyzer has resolved names, inserted casts and expanded stars; nothing 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from pyspark.sql import Column, DataFrame, SparkSession
+
+from weft.errors import SpecError
 
 __all__ = [
     "Node",
@@ -69,20 +72,35 @@ def rebuilt(spark: SparkSession, node: Node, replace: Callable[[Node], Node | No
     if not old:
         return node
     new = [rebuilt(spark, child, replace) for child in old]
+    if all(one is two for one, two in zip(old, new, strict=True)):
+        return node
     return node.withNewChildren(spark._jvm.PythonUtils.toSeq(new))  # type: ignore[union-attr]
 
 
-def inlined(spark: SparkSession, node: Node) -> Node:
-    """Write BETWEEN and its like out: Spark 4 shares the tested value by reference, which cannot be taken apart."""
-    if kind(node) == "Between":
-        return inlined(spark, children(node)[0])
-    if kind(node) != "With":
-        return node
-    body, *definitions = children(node)
-    values = {definition.id().toString(): children(definition)[0] for definition in definitions}
-    return rebuilt(
-        spark, body, lambda n: values.get(n.id().toString()) if kind(n) == "CommonExpressionRef" else None
-    )  # fmt: skip
+def inlined(spark: SparkSession, node: Node, known: Mapping[str, Node] = MappingProxyType({})) -> Node:
+    """Write out, at every depth, what Spark 4 shares by reference: the tested value of BETWEEN, the first one of nullif.
+
+    What is shared cannot be taken apart, nor asked of other columns. A value that is not the same each time stays shared.
+    """
+
+    def written(inner: Node) -> Node | None:
+        if kind(inner) == "CommonExpressionRef":
+            return known.get(inner.id().toString())
+        if kind(inner) != "With":
+            return None
+        body, *definitions = children(inner)
+        if not all(each.deterministic() for each in definitions):
+            if any(True for each in definitions for _ in attributes(each)):
+                raise SpecError.of(
+                    "BETWEEN or nullif asks for a value that is random and rests on a column.",
+                    f"It is: {', '.join(children(each)[0].sql() for each in definitions)}.",
+                    "compute it with .select() behind the join.",
+                )
+            return None
+        values = {each.id().toString(): inlined(spark, children(each)[0], known) for each in definitions}
+        return inlined(spark, body, {**known, **values})
+
+    return rebuilt(spark, node, written)
 
 
 def constant(node: Node) -> int | float | Decimal | None:
