@@ -6,7 +6,6 @@ The only place of Weft that touches files during a join.
 from __future__ import annotations
 
 import os
-import tempfile
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -162,10 +161,3 @@ def open_folder(where: str) -> Folder:
             "write state='file:///var/weft'.",
         ) from error
     return Folder(system, path.rstrip("/"))
-
-
-def executor_cache() -> Path:
-    """Return the folder on this machine where remote segments are kept."""
-    path = Path(tempfile.gettempdir()) / f"weft-cache-{os.getuid()}"
-    path.mkdir(mode=0o700, exist_ok=True)
-    return path

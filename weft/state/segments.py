@@ -7,10 +7,7 @@ sorted again.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import time
-import uuid
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -19,8 +16,9 @@ import pyarrow as pa
 from weft.errors import StateError
 from weft.index import Run
 from weft.kernels import checksum
+from weft.state.cache import private_cache
 from weft.state.columns import Derived, note_of, one_chunk, read_words, written_words
-from weft.state.paths import Folder, executor_cache
+from weft.state.paths import Folder
 from weft.types import Block
 
 __all__ = ["Segment", "read_segment", "write_segment"]
@@ -92,8 +90,6 @@ def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
 
 
 _VERIFIED: dict[tuple[str, str], int] = {}
-_UNUSED = 3600
-"""Seconds after which a copy that nobody reads any more may go."""
 
 
 def _damage(segment: Segment, data: pa.Buffer, file: str = "") -> str:
@@ -114,27 +110,16 @@ def _damage(segment: Segment, data: pa.Buffer, file: str = "") -> str:
 
 def _copy(folder: Folder, segment: Segment) -> pa.Buffer:
     """Return a remote segment from this machine's disk; it is fetched if there is no copy, or a damaged one."""
-    cache = executor_cache()
-    here = str(cache / f"{segment.checksum}-{segment.bytes}.arrow")
-    if os.path.exists(here) and os.path.getsize(here) == segment.bytes:
-        data = _mapped(here)
-        if not _damage(segment, data, here):
-            os.utime(here, ns=(time.time_ns(), os.stat(here).st_mtime_ns))
+    name = f"{segment.checksum}-{segment.bytes}.arrow"
+    with private_cache() as cache:
+        here = f"{cache.path}/{name}"
+        data = cache.mapped(name)
+        if data is not None and not _damage(segment, data, here):
+            cache.touch(name)
             return data
-    fetched = folder.read(segment.name)
-    if why := _damage(segment, fetched):
-        raise StateError.torn(f"{folder}/{segment.name}", why)
-    for old in cache.glob("*.arrow"):
-        with contextlib.suppress(FileNotFoundError):  # another task was faster
-            if old.stat().st_atime < time.time() - _UNUSED:
-                old.unlink()
-    aside = f"{here}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
-    with open(aside, "wb") as file:
-        file.write(memoryview(fetched))
-    os.replace(aside, here)
-    return _mapped(here)
-
-
-def _mapped(path: str) -> pa.Buffer:
-    with pa.memory_map(path) as file:
-        return file.read_buffer()
+        fetched = folder.read(segment.name)
+        if why := _damage(segment, fetched):
+            raise StateError.torn(f"{folder}/{segment.name}", why)
+        cache.sweep()
+        kept = cache.mapped(name) if cache.keep(name, fetched) else None
+    return fetched if kept is None else kept  # a disk without room costs the copy, not the join

@@ -1,0 +1,121 @@
+"""Copies of remote segments on this machine: a folder of ours alone, in the temporary folder that everybody shares.
+
+Whoever may write there knows its name and can be first. So it is opened without following a link and asked whose it is, and
+files are made, replaced and deleted only below that open folder, whatever its path has come to mean since.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from weft.errors import StateError
+
+__all__ = ["Cache", "private_cache"]
+
+_OURS = re.compile(r"[0-9a-f]{16}-\d+\.arrow(\.\d+-[0-9a-f]{8})?")
+_UNUSED = 3600
+"""Seconds after which a copy that nobody reads any more may go."""
+
+
+@dataclass(frozen=True)
+class Cache:
+    """The folder, open: its path for reading, its handle for everything that changes it."""
+
+    path: str
+    handle: int
+
+    def mapped(self, name: str) -> pa.Buffer | None:
+        """Return the content of a copy, None if there is none."""
+        found = self._stat(name)
+        if found is None or not found.st_size:
+            return None
+        with pa.memory_map(f"{self.path}/{name}") as file:
+            return file.read_buffer()
+
+    def touch(self, name: str) -> None:
+        """Note that a copy is in use; when it was written stays known."""
+        found = self._stat(name)
+        if found is not None:
+            with contextlib.suppress(FileNotFoundError):  # another task was faster
+                os.utime(name, ns=(time.time_ns(), found.st_mtime_ns), dir_fd=self.handle, follow_symlinks=False)
+
+    def keep(self, name: str, data: pa.Buffer) -> bool:
+        """Write a copy aside and put it in its place. False: there is no room, and no copy."""
+        aside = f"{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        try:
+            file = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=self.handle)
+            with open(file, "wb") as sink:
+                sink.write(memoryview(data))
+            os.replace(aside, name, src_dir_fd=self.handle, dst_dir_fd=self.handle)
+        except OSError:
+            self._delete(aside)
+            return False
+        return True
+
+    def sweep(self) -> None:
+        """Delete the copies that nobody has read for long: files of ours by name and kind, and nothing else."""
+        for name in os.listdir(self.handle):
+            found = self._stat(name) if _OURS.fullmatch(name) else None
+            if found is not None and found.st_atime < time.time() - _UNUSED:
+                self._delete(name)
+
+    def _delete(self, name: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(name, dir_fd=self.handle)
+
+    def _stat(self, name: str) -> os.stat_result | None:
+        """Return what is known of a plain file of ours, None if there is no such."""
+        try:
+            found = os.stat(name, dir_fd=self.handle, follow_symlinks=False)
+        except FileNotFoundError:
+            return None
+        return found if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() else None
+
+
+@contextmanager
+def private_cache() -> Iterator[Cache]:
+    """Open the folder on this machine where copies are kept; refuse one that another user may have had a hand in."""
+    path = os.path.join(tempfile.gettempdir(), f"weft-cache-{os.geteuid()}")
+    fresh = False
+    try:
+        os.mkdir(path, 0o700)
+        fresh = True
+    except FileExistsError:
+        pass
+    except OSError as error:
+        raise _not_ours(path, f"it cannot be made, {error.strerror}") from None
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except OSError as error:
+        why = "it is a link" if os.path.islink(path) else f"it cannot be opened, {error.strerror}"
+        raise _not_ours(path, why) from None
+    try:
+        found = os.fstat(handle)
+        if found.st_uid != os.geteuid():
+            raise _not_ours(path, f"it belongs to user {found.st_uid}")
+        if fresh:  # whatever the umask took away
+            os.fchmod(handle, 0o700)
+        elif stat.S_IMODE(found.st_mode) != 0o700:
+            raise _not_ours(path, f"its mode is {stat.S_IMODE(found.st_mode):04o}, not 0700")
+        yield Cache(path, handle)
+    finally:
+        os.close(handle)
+
+
+def _not_ours(path: str, why: str) -> StateError:
+    return StateError.of(
+        f"{path} is not ours alone: {why}.",
+        "Weft keeps copies of remote segments there, and others could read or exchange them.",
+        "remove it, or give the workers a temporary folder of their own: TMPDIR=/var/tmp/me.",
+    )
