@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from weft.kernels.json_text import LEVELS
+from weft.kernels.json_text import FREE, LEVELS, TIMES
 
 __all__ = ["Refusal", "members_of", "spelled", "spelled_number"]
 
@@ -51,6 +51,7 @@ def members_of(text: str, *, nulls: bool = False, sets: bool = False) -> list[st
     if not isinstance(parsed, _Object):
         raise Refusal("not an object")
     found: dict[str, str] = {}
+    room = max(TIMES * len(text.encode("utf-8", "surrogatepass")), FREE)
     waiting: list[tuple[str, Iterator[tuple[str, Any]]]] = [("", iter(parsed))]  # no recursion: Python's own is short
     while waiting:
         prefix, items = waiting[-1]
@@ -68,6 +69,9 @@ def members_of(text: str, *, nulls: bool = False, sets: bool = False) -> list[st
         found.pop(name, None)  # the last one counts, and stands where it stood
         if value is not None or nulls:
             found[name] = text
+            room -= len(name.encode()) + len(text.encode()) + 1
+        if room < 0:
+            raise Refusal(f"its pairs repeat long names and take more than {TIMES} times its size")
     return [f"{path}:{value}" for path, value in found.items()]
 
 

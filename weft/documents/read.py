@@ -18,7 +18,7 @@ from weft.documents.columns import text_of
 from weft.documents.general import Refusal, members_of
 from weft.errors import SpecError
 from weft.kernels.json_scan import Scanned, member_words, scan
-from weft.kernels.json_text import DEEP, EMPTY, LEVELS, NOT_OBJECT, NUMBER, ODD, OK, SYNTAX, UTF8
+from weft.kernels.json_text import DEEP, EMPTY, LEVELS, LONG, NOT_OBJECT, NUMBER, ODD, OK, SYNTAX, TIMES, UTF8
 from weft.types import Rows
 
 __all__ = ["Read", "Reader"]
@@ -26,7 +26,7 @@ __all__ = ["Read", "Reader"]
 _REASONS = {
     SYNTAX: "not JSON, at byte {}", NOT_OBJECT: "not an object", UTF8: "not UTF-8, at byte {}",
     DEEP: f"nested deeper than {LEVELS} levels", NUMBER: "a number's exponent has more than 9 digits, at byte {}",
-    EMPTY: "empty",
+    EMPTY: "empty", LONG: f"its pairs repeat long names and take more than {TIMES} times its size",
 }  # fmt: skip
 
 

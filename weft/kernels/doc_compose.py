@@ -1,7 +1,8 @@
 """Two documents become one: the attributes they share, and the united document as text.
 
 Candidates were found by hashes. Here every shared attribute's member is compared byte by byte, and a candidate with a difference
-is dropped, so no collision of values reaches a result; two names with one word are told apart by their text.
+is dropped, so no collision of values reaches a result; two names with one word are told apart by their text. Small documents are
+compared pair by pair; of large ones one is sorted, so the work follows the size of what leaves.
 """
 
 from __future__ import annotations
@@ -32,10 +33,20 @@ class Composed(NamedTuple):
     text: Bytes
 
 
+_NESTED = 1 << 12
+"""Two documents are compared pair by pair up to so many comparisons; beyond them, one of them is sorted."""
+
+
 @kernel
-def _same_name(a: Bytes, a0: int, size: int, b: Bytes, b0: int, b1: int) -> bool:
-    """Tell whether a member begins with the same quoted name, of `size` bytes with its quotes."""
-    return b1 - b0 > size and equal(a, a0, a0 + size, b, b0, b0 + size)
+def _compared(xe: Words, xt: Bytes, p: int, ye: Words, yt: Bytes, q: int) -> int:
+    """Compare members whose names have one word: return the name's size if they are equal, -1 if only the names are, else 0."""
+    a, b = xe[p] + p, ye[q] + q
+    a1, b1 = xe[p + 1] + p, ye[q + 1] + q
+    size = key_end(xt, a) + 1 - a  # with both quotes
+    if equal(xt, a, a1, yt, b, b1):
+        return size
+    same_name = b1 - b > size and equal(xt, a, a + size, yt, b, b + size)
+    return -1 if same_name else 0  # two names with one word: two attributes
 
 
 @kernel
@@ -54,12 +65,13 @@ def compose(
     xo: Words, xa: Words, xe: Words, xt: Bytes, yo: Words, ya: Words, ye: Words, yt: Bytes, xs: Rows, ys: Rows
 ) -> Composed:  # fmt: skip
     """Unite documents `xs[i]` of one set with `ys[i]` of another, the first one's members first; texts are spaced."""
-    n, room, names_room, count_room = len(xs), 0, 0, 0
+    n, room, names_room, count_room, most = len(xs), 0, 0, 0, 0
     for i in range(n):
         x, y = xs[i], ys[i]
-        k = xo[x + 1] - xo[x]
+        k, other = xo[x + 1] - xo[x], yo[y + 1] - yo[y]
         bytes_x = xe[xo[x + 1]] - xe[xo[x]]
-        room += bytes_x + ye[yo[y + 1]] - ye[yo[y]] + k + yo[y + 1] - yo[y] + 2
+        room += bytes_x + ye[yo[y + 1]] - ye[yo[y]] + k + other + 2
+        most = max(most, other)
         names_room += bytes_x
         count_room += k
     kept, offsets, text_ends = np.empty(n, np.int64), np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
@@ -68,27 +80,37 @@ def compose(
         np.empty(names_room, np.uint8),
         np.empty(room, np.uint8),
     )
-    made = 0
+    made, sorted_of = 0, -1
+    order, words = np.empty(0, np.int64), np.empty(0, np.int64)
+    met = np.full(most, -1, np.int64)  # the last candidate that has this member of its second document in its first
     for i in range(n):
         x, y = xs[i], ys[i]
         x0, x1, y0, y1 = xo[x], xo[x + 1], yo[y], yo[y + 1]
-        count, holds, old = offsets[made], True, np.uint64(0)
+        large = (x1 - x0) * (y1 - y0) > _NESTED
+        if large and sorted_of != y:
+            order = np.argsort(ya[y0:y1], kind="mergesort")
+            words, sorted_of = ya[y0:y1][order], y
+        count, holds = offsets[made], True
         at = name_ends[count]
         for p in range(x0, x1):
-            for q in range(y0, y1):
-                if xa[p] == ya[q]:
-                    a, b = xe[p] + p, ye[q] + q
-                    size = key_end(xt, a) + 1 - a
-                    if not equal(xt, a, xe[p + 1] + p, yt, b, ye[q + 1] + q):
-                        if not _same_name(xt, a, size, yt, b, ye[q + 1] + q):
-                            continue  # two names with one word: two attributes
-                        holds = False
-                        break
-                    at = copied(xt, a + 1, a + size - 1, names, at)
+            k, word = np.searchsorted(words, xa[p]) if large else 0, xa[p]
+            while True:
+                while not large and k < y1 - y0 and ya[y0 + k] != word:
+                    k += 1
+                if k == y1 - y0 or (large and words[k] != word):
+                    break
+                q = y0 + (order[k] if large else k)
+                k += 1
+                size = _compared(xe, xt, p, ye, yt, q)
+                if size > 0:
+                    at = copied(xt, xe[p] + p + 1, xe[p] + p + size - 1, names, at)
                     count += 1
                     name_ends[count] = at
-                    if q - y0 < 64:
-                        old |= np.uint64(1) << np.uint64(q - y0)
+                    met[q - y0] = i
+                    break
+                if size < 0:
+                    holds = False
+                    break
             if not holds:
                 break
         if not holds or count == offsets[made]:
@@ -98,15 +120,7 @@ def compose(
         pos = copied(xt, xe[x0] + x0, xe[x1] + x1, text, pos + 1)
         fresh = y0  # members fresh:q of the second are not in the first
         for q in range(y0, y1):
-            known = False
-            if q - y0 < 64:
-                known = (old >> np.uint64(q - y0)) & np.uint64(1) == 1
-            else:
-                for p in range(x0, x1):
-                    if xa[p] == ya[q] and equal(xt, xe[p] + p, xe[p + 1] + p, yt, ye[q] + q, ye[q + 1] + q):
-                        known = True
-                        break
-            if known:
+            if met[q - y0] == i:
                 pos = copied(yt, ye[fresh] + fresh, ye[q] + q, text, pos)
                 fresh = q + 1
         pos = copied(yt, ye[fresh] + fresh, ye[y1] + y1, text, pos)

@@ -17,12 +17,15 @@ from weft.kernels.json_array import array_text
 from weft.kernels.json_text import (
     DEEP,
     EMPTY,
+    FREE,
     LEVELS,
+    LONG,
     NOT_OBJECT,
     ODD,
     OK,
     ROOM,
     SYNTAX,
+    TIMES,
     scalar_text,
     skip_blanks,
     string_text,
@@ -52,12 +55,17 @@ class Scanned(NamedTuple):
 
 @kernel
 def hash_range(data: Bytes, start: int, end: int) -> np.int64:
-    """Return a 64-bit hash of bytes, eight at a time."""
+    """Return a 64-bit hash of bytes, eight at a time.
+
+    Each eight are mixed twice: the rest is read with bytes of theirs, and digits that differ in both would cancel out.
+    """
     state = np.uint64(0x9E3779B97F4A7C15) ^ np.uint64(end - start)
     i = start
     while i + 8 <= end:
         state = (state ^ load8(data, i)) * np.uint64(0xFF51AFD7ED558CCD)
         state ^= state >> np.uint64(32)
+        state *= np.uint64(0xC2B2AE3D27D4EB4F)
+        state ^= state >> np.uint64(29)
         i += 8
     word, shift = np.uint64(0), np.uint64(0)
     if i > start and i < end:
@@ -167,6 +175,23 @@ def _last_of_each(attrs: Words, pairs: Words, ends: Words, text: Bytes, first: i
 
 
 @kernel
+def _taken_away(attrs: Words, first: int, count: int, gone: Words, nulls: int) -> bool:
+    """Tell whether a null has the name of a value of its document: then the order of the two counts."""
+    if (count - first) * nulls <= 256:
+        for a in range(first, count):
+            for k in range(nulls):
+                if attrs[a] == gone[k]:
+                    return True
+        return False
+    names = np.sort(gone[:nulls])
+    for a in range(first, count):
+        k = np.searchsorted(names, attrs[a])
+        if k < nulls and names[k] == attrs[a]:
+            return True
+    return False
+
+
+@kernel
 def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nulls: bool, sets: bool) -> Scanned:  # noqa: PLR0915  one loop, one state
     """Read documents `data[starts[i]:stops[i]]`. `nulls`: null is a value; `sets`: arrays are sets."""
     n = len(starts)
@@ -182,11 +207,12 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
     text = np.empty(size + size // 2 + 4 * ROOM, np.uint8)
     path = np.empty(256, np.uint8)
     above = np.zeros(LEVELS + 1, np.int64)  # length of the path at each level
+    gone = np.empty(16, np.int64)  # the names that are null
     count = 0
     ends[0] = 0
     for d in range(n):
         i, end = starts[d], stops[d]
-        first, state = count, OK
+        first, state, absent, longest = count, OK, 0, max(TIMES * (end - i), FREE)
         i = skip_blanks(data, i, end)
         if not valid[d] or i >= end:
             state = EMPTY
@@ -270,12 +296,10 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
             if state != OK:
                 break
             if c == 110 and not nulls:
-                word = hash_range(text, ends[count] + 1, tip)
-                for a in range(first, count):
-                    if attrs[a] == word:  # rare: a null behind a value of the same name takes it away
-                        state = ODD
-                if state != OK:
-                    break
+                if absent == len(gone):
+                    gone = _longer(gone)
+                gone[absent] = hash_range(text, ends[count] + 1, tip)
+                absent += 1
                 continue
             if count + 2 > len(attrs):
                 attrs, pairs, ends = _longer(attrs), _longer(pairs), _longer(ends)
@@ -283,10 +307,14 @@ def scan(data: Bytes, starts: Words, stops: Words, valid: NDArray[np.bool_], nul
             pairs[count] = hash_range(text, ends[count], pos)
             count += 1
             ends[count] = pos
+            if pos - ends[first] > longest:
+                state = LONG
         if state == OK:
             i = skip_blanks(data, i, end)
             if i < end:
                 state = SYNTAX
+        if state == OK and absent > 0 and _taken_away(attrs, first, count, gone, absent):
+            state = ODD
         if state == OK:
             count = _last_of_each(attrs, pairs, ends, text, first, count)
         else:

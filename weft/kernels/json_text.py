@@ -16,18 +16,22 @@ from weft.kernels.jit import kernel
 from weft.kernels.octets import load8, plain8, store8
 
 __all__ = [
-    "DEEP", "EMPTY", "LEVELS", "NOT_OBJECT", "NUMBER", "ODD", "OK", "ROOM", "SYNTAX", "UTF8", "Bytes", "Place", "number_text",
-    "scalar_text", "skip_blanks", "string_text",
+    "DEEP", "EMPTY", "FREE", "LEVELS", "LONG", "NOT_OBJECT", "NUMBER", "ODD", "OK", "ROOM", "SYNTAX", "TIMES", "UTF8", "Bytes",
+    "Place", "number_text", "scalar_text", "skip_blanks", "string_text",
 ]  # fmt: skip
 
 Bytes = NDArray[np.uint8]
 Place = tuple[int, int, int]
 
-OK, SYNTAX, NOT_OBJECT, UTF8, DEEP, NUMBER, EMPTY, ODD = range(8)
+OK, SYNTAX, NOT_OBJECT, UTF8, DEEP, NUMBER, EMPTY, ODD, LONG = range(9)
 """What became of a document. ODD: well so far, but it needs the general reader."""
 
 LEVELS = 500
 """Objects and arrays may be nested so deep; what is deeper is refused."""
+
+TIMES, FREE = 64, 1 << 20
+"""Each pair repeats the names above it. Beyond so many times the document, and so many bytes, it is refused: one long name above
+many pairs would take the square of its size."""
 
 ROOM = 64
 _PLAIN = 21  # digits before the point that are written out, and the most that a plain integer may have

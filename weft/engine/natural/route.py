@@ -32,7 +32,7 @@ def either_way(window: Window) -> Window:
 
 def natural_spec(window: Window, ids: tuple[pa.DataType, pa.DataType], reading: str, single: bool) -> JoinSpec:
     """Return what joins: documents that share a pair and agree, within a window; `reading` says how they are read."""
-    shown = [f"id {kind}, documents {reading}" for kind in ids]
+    shown = [f"id {kind}, documents {reading}, words 2" for kind in ids]  # another hash of names is another state
     condition = Condition("natural join of documents", ())
     return build_spec(
         condition, window, left_schema=shown[0], right_schema=shown[1], self_join=single, unordered=single

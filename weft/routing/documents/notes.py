@@ -107,10 +107,12 @@ def _taken(documents: Documents, rows: np.ndarray[Any, Any]) -> Documents:
 
 
 def _spread(documents: Documents, rows: np.ndarray[Any, Any]) -> Documents:
-    """Return evenly spaced ones of the named documents, so many that their pairs stay within bounds."""
-    total = int((documents[0][rows + 1] - documents[0][rows]).sum()) if len(rows) else 0
-    stride = max(1, -(-total // _PAIRS))
-    return _taken(documents, rows[::stride])
+    """Return evenly spaced ones of the named documents, so many that their pairs stay within bounds; huge ones stay out."""
+    sizes = documents[0][rows + 1] - documents[0][rows] if len(rows) else np.zeros(0, np.int64)
+    stride = max(1, -(-int(sizes.sum()) // _PAIRS))
+    picked, sizes = rows[::stride], sizes[::stride]
+    picked, sizes = picked[sizes <= _PAIRS], sizes[sizes <= _PAIRS]
+    return _taken(documents, picked[np.cumsum(sizes) <= 2 * _PAIRS])
 
 
 def _written(documents: Documents) -> list[list[int]]:

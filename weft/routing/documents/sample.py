@@ -14,6 +14,9 @@ from weft.types import Rows, Words
 
 __all__ = ["Sample", "expansion_for"]
 
+_MOST = 16
+"""So many attributes are concatenated at most: each is looked for in every document."""
+
 
 @dataclass(frozen=True)
 class Sample:
@@ -59,8 +62,9 @@ def expansion_for(offsets: Words, attrs: Words, pairs: Words, tasks: int, alone:
 
     The disabling attribute is in all documents and has fewer distinct values than there are tasks (of several, the one of
     fewest); combining attributes follow, those of most documents first, then of fewest values, until the concatenation has
-    enough distinct values. Distinct *concatenated* values are counted, not the sum of the parts. If the expansion is to route
-    `alone`, an attribute of all documents with enough values is one by itself.
+    enough distinct values (or `_MOST` attributes: of documents that are all alike, no number of them is enough). Distinct
+    *concatenated* values are counted, not the sum of the parts. If the expansion is to route `alone`, an attribute of all
+    documents with enough values is one by itself.
     """
     documents = len(offsets) - 1
     codes, words = codes_of(attrs)
@@ -80,7 +84,7 @@ def expansion_for(offsets: Words, attrs: Words, pairs: Words, tasks: int, alone:
     following = [int(a) for a in np.lexsort((words, variety, -frequency)) if a != first]
     value = np.full((documents, 1), -1, np.int64)
     value[rows[codes == first], 0] = values[codes == first]
-    while _distinct(value) < tasks and following:
+    while _distinct(value) < tasks and following and len(chosen) < _MOST:
         chosen.append(following.pop(0))
         column = np.full(documents, -1, np.int64)
         here = codes == chosen[-1]
