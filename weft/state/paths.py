@@ -5,18 +5,23 @@ The only place of Weft that touches files during a join.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import pyarrow as pa
 from pyarrow import fs
 
 from weft.errors import SpecError, StateError
+from weft.state.disk import forget, fresh_file, made_folder, undeleted, unwritten
 
 __all__ = ["Folder", "open_folder"]
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -78,41 +83,67 @@ class Folder:
 
     def write(self, name: str, data: pa.Buffer | bytes) -> None:
         """Write aside, then rename: a reader sees the old file or the new one, never a part."""
-        aside = self._aside(name)
-        try:
-            self._write(aside, data)
-        except FileNotFoundError:
-            self.system.create_dir(self.path, recursive=True)
-            self._write(aside, data)
-        self.system.move(aside, f"{self.path}/{name}")
+        self._told(name, lambda: self._put(name, lambda aside: self._write(aside, data)), lambda: len(data))
 
     def _write(self, path: str, data: pa.Buffer | bytes) -> None:
-        with self.system.open_output_stream(path, buffer_size=None) as file:
-            file.write(data)
+        if self.local:
+            with open(fresh_file(path), "wb") as file:
+                file.write(memoryview(data))
+            return
+        with self.system.open_output_stream(path, buffer_size=None) as sink:
+            sink.write(data)
 
     def write_through(self, name: str, fill: Callable[[pa.NativeFile], None]) -> pa.Buffer:
         """Write what `fill` writes, and return the content: straight to the disk here, through memory elsewhere."""
         if not self.local:
-            sink = pa.BufferOutputStream()
-            fill(sink)
-            data = sink.getvalue()
+            memory = pa.BufferOutputStream()
+            fill(memory)
+            data = memory.getvalue()
             self.write(name, data)
             return data
-        aside = self._aside(name)
-        try:
-            sink = pa.OSFile(aside, "wb")
-        except FileNotFoundError:
-            self.system.create_dir(self.path, recursive=True)
-            sink = pa.OSFile(aside, "wb")
-        with sink:
-            fill(sink)
-        with pa.memory_map(aside) as file:
-            data = file.read_buffer()
-        self.system.move(aside, f"{self.path}/{name}")
-        return data
 
-    def _aside(self, name: str) -> str:
-        return f"{self.path}/.{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        def through(aside: str) -> pa.Buffer:
+            os.close(fresh_file(aside))
+            with pa.OSFile(aside, "wb") as sink:
+                fill(sink)
+            with pa.memory_map(aside) as file:
+                return file.read_buffer()
+
+        return self._told(name, lambda: self._put(name, through), lambda: _size(fill))
+
+    def _put(self, name: str, fill: Callable[[str], T]) -> T:
+        """Let a file be written aside, with its folder where that is missing, and move it to its place; or leave nothing."""
+        aside = f"{self.path}/.{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        try:
+            try:
+                done = fill(aside)
+            except FileNotFoundError:
+                self._make()
+                done = fill(aside)
+            self.system.move(aside, f"{self.path}/{name}")
+        except BaseException:
+            self._forget(aside)
+            raise
+        return done
+
+    def _told(self, name: str, put: Callable[[], T], size: Callable[[], int]) -> T:
+        try:
+            return put()
+        except OSError as error:
+            raise unwritten(f"{self.path}/{name}", size(), error, self.local) from error
+
+    def _make(self) -> None:
+        if self.local:
+            made_folder(self.path)
+        else:
+            self.system.create_dir(self.path, recursive=True)
+
+    def _forget(self, aside: str) -> None:
+        if self.local:
+            forget(aside)
+            return
+        with contextlib.suppress(OSError):
+            self.system.delete_file(aside)
 
     def delete(self, name: str) -> None:
         """Delete a file; one that is already gone is fine (a retry collects the same garbage again)."""
@@ -120,6 +151,8 @@ class Folder:
             self.system.delete_file(f"{self.path}/{name}")
         except FileNotFoundError:
             pass
+        except OSError as error:
+            raise undeleted(f"{self.path}/{name}", error) from error
 
     def delete_all(self) -> None:
         """Delete the folder and what is in it; already gone is fine."""
@@ -127,13 +160,15 @@ class Folder:
             self.system.delete_dir(self.path)
         except FileNotFoundError:
             pass
+        except OSError as error:
+            raise undeleted(self.path, error) from error
 
     def check_writable(self) -> None:
         """Raise when nothing can be written here."""
         probe = f".weft-probe-{uuid.uuid4().hex[:8]}"
         try:
-            self.write(probe, b"weft")
-            self.delete(probe)
+            self._put(probe, lambda aside: self._write(aside, b"weft"))
+            self.system.delete_file(f"{self.path}/{probe}")
         except OSError as error:
             raise SpecError.of(
                 f"The state path {self.path} cannot be written: {error}.",
@@ -161,3 +196,10 @@ def open_folder(where: str) -> Folder:
             "write state='file:///var/weft'.",
         ) from error
     return Folder(system, path.rstrip("/"))
+
+
+def _size(fill: Callable[[pa.NativeFile], None]) -> int:
+    """Return how many bytes something would write."""
+    sink = pa.MockOutputStream()
+    fill(sink)
+    return int(sink.size())
