@@ -135,6 +135,40 @@ def test_a_mistake_names_key_line_and_what_would_be_right(tmp_path, name) -> Non
     assert any(k == key and said in text for k, _, text in found), found
 
 
+NUL = "It holds a NUL character, which no path and no SQL has. take \\u0000 out of it."
+HOLDS_NUL = {
+    "[left].path": ('path = "data/left"', 'path = "data\\u0000left"', 5),
+    "[right].options.path": ('path = "data/right"', 'options = { path = "data\\u0000right" }', 10),
+    "[sink].path": ('path = "out/pairs"', 'path = "out\\u0000pairs"', 20),
+    "checkpoint": ('"out/checkpoint"', '"out/checkpoint\\u0000"', 1),
+    "[join].state": ('"out/state"', '"file:///out/\\u0000state"', 16),
+    "[join].on": ("l.v1 >", "l.v1\\u0000 >", 14),
+    "[sink].partition_by": ("[sink]", '[sink]\npartition_by = ["id", "i\\u0000"]', 19),
+    "[spark].conf.spark.weft.state": ("[sink]", '[spark]\nconf = { "spark.weft.state" = "a\\u0000" }\n[sink]', 19),
+}
+
+
+@pytest.mark.parametrize("key", HOLDS_NUL)
+def test_a_nul_character_is_a_mistake_like_any_other(tmp_path, key) -> None:
+    old, new, line = HOLDS_NUL[key]
+    assert old in WHOLE
+    path = tmp_path / "job.toml"
+    path.write_text(WHOLE.replace(old, new, 1), encoding="utf-8")
+    with pytest.raises(JobMistakes) as caught:
+        load_job(path, reads=True, writes=True)
+    found = [(m.key, m.line, f"{m.what} {m.right}") for m in caught.value.mistakes]
+    assert (key, line, NUL) in found
+
+
+@pytest.mark.parametrize("path", ["~nobody-of-that-name/x", "a" * 300])
+@pytest.mark.parametrize("old", ["data/left", "out/pairs", "out/checkpoint", "out/state"])
+def test_a_path_that_cannot_be_is_no_traceback(tmp_path, old, path) -> None:
+    file = tmp_path / "job.toml"
+    file.write_text(WHOLE.replace(old, path), encoding="utf-8")
+    with pytest.raises(JobMistakes, match=r"There is no .*data/right"):  # told with the others, or left to Spark
+        load_job(file, reads=True, writes=True)
+
+
 def test_all_mistakes_come_at_once_in_the_order_of_the_file(tmp_path) -> None:
     text = WHOLE.replace("l.v1 >", "l.v9 >").replace('path = "data/left"', "path = 1").replace("out/pairs", "")
     found = mistakes(tmp_path, text)

@@ -264,3 +264,12 @@ def test_a_batch_that_two_attempts_began_is_not_finished(tasks: tuple[int, int],
     assert report is not None and report.tasks == second and report.arrived == {"left": 40, "right": 40}
     assert report.migration is not None and report.migration.reason == f"restarted with {second} tasks"
     assert len(inspect_query(str(store(tmp_path).folder)).tasks) == second
+
+
+def test_a_path_that_no_file_system_has_is_refused_in_words() -> None:
+    with pytest.raises(SpecError) as caught:
+        open_folder("out/\0state")
+    what, _, hint = str(caught.value).splitlines()
+    assert what == r"The state path 'out/\x00state' cannot be opened: it holds a NUL character."
+    assert hint == "Hint: write state='file:///var/weft'."
+    assert open_folder("~nobody-of-that-name/x").path.endswith("/~nobody-of-that-name/x")

@@ -184,8 +184,10 @@ def open_folder(where: str) -> Folder:
     '/tmp/weft'
     """
     try:
+        if "\0" in where:
+            raise ValueError("it holds a NUL character")  # noqa: TRY301  told with the others
         if "://" not in where and not where.startswith("file:"):
-            return Folder(fs.LocalFileSystem(), str(Path(where).expanduser().absolute()))
+            return Folder(fs.LocalFileSystem(), str(Path(os.path.expanduser(where)).absolute()))
         if where.startswith("file:") and not where.startswith("file://"):
             where = "file://" + where.removeprefix("file:")
         system, path = fs.FileSystem.from_uri(where)

@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weft.cli.job.places import Place, local_path
+from weft.cli.job.places import Place, home, local_path
 from weft.cli.job.reader import Reader
 
 __all__ = ["check_readable", "check_writable"]
@@ -24,8 +24,8 @@ def check_readable(reader: Reader, places: Sequence[Place], conf: Mapping[str, s
         path = _here(place, conf)
         if path is None or place.role != "source" or any(sign in str(path) for sign in _WILD):
             continue
-        if not path.exists():
-            near = next(folder for folder in path.absolute().parents if folder.exists())
+        if not os.path.exists(path):  # noqa: PTH110  pathlib raises on a name that is too long
+            near = next(folder for folder in path.absolute().parents if os.path.exists(folder))  # noqa: PTH110
             below = sorted(entry.name for entry in _entries(near) if not entry.name.startswith((".", "_")))
             there_is = f" {near} has: {', '.join(below[:8])}{' ...' if len(below) > 8 else ''}." if below else ""
             right = "give the folder where the files arrive (it may be empty); paths count from the working folder."
@@ -37,7 +37,7 @@ def check_writable(reader: Reader, places: Sequence[Place], conf: Mapping[str, s
     for place in places:
         path = _here(place, conf)
         if path is not None and place.role != "source":
-            trouble = _trouble(path.expanduser().absolute() if place.role == "state" else path.absolute())
+            trouble = _trouble(Path(home(str(path))).absolute() if place.role == "state" else path.absolute())
             if trouble:
                 who = "the driver and every executor" if place.role == "state" else "this user"
                 reader.wrong(place.path, f"It cannot be written: {trouble}.", f"give a folder that {who} can write.")

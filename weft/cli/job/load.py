@@ -15,7 +15,7 @@ from weft.cli.job.here import check_readable, check_writable
 from weft.cli.job.lines import doubled, key_lines
 from weft.cli.job.model import Job, JobMistakes, Mistake, SinkPart, SourcePart
 from weft.cli.job.names import FILES, SINKS, SOURCES, format_trouble, master_trouble
-from weft.cli.job.places import Place, check_apart
+from weft.cli.job.places import Place, check_apart, home
 from weft.cli.job.reader import Reader, shown
 from weft.cli.job.sql import (
     FIXED,
@@ -291,7 +291,7 @@ def _state(reader: Reader, join: dict[str, Any], conf: dict[str, str]) -> str:
         reader.wrong("join.state", "It is missing: the rows that may still find partners are kept there.", right)
         return ""
     if path and "://" not in path and not path.startswith("file:"):
-        return str(Path(path).expanduser().absolute())
+        return str(Path(home(path)).absolute())
     scheme = path.partition(":")[0].lower()
     if path and scheme not in _STORES:
         right = (

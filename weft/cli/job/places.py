@@ -13,12 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import permutations, product
-from pathlib import Path
 from typing import Literal
 
 from weft.cli.job.reader import Reader, shown
 
-__all__ = ["Place", "check_apart", "local_path"]
+__all__ = ["Place", "check_apart", "home", "local_path"]
 
 Role = Literal["source", "sink", "checkpoint", "state"]
 
@@ -53,6 +52,11 @@ def local_path(given: str) -> str | None:
     if given.startswith("file:"):
         return re.sub(r"^file:(//[^/]*)?", "", given)
     return None if re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", given) else given
+
+
+def home(path: str) -> str:
+    """Write `~` out, where there is such a user; pathlib raises where there is none."""
+    return os.path.expanduser(path)  # noqa: PTH111
 
 
 def check_apart(reader: Reader, places: Sequence[Place]) -> None:
@@ -106,5 +110,5 @@ def _braces(name: str) -> Iterator[str]:
 
 def _parts(given: str) -> tuple[str, ...]:
     local = local_path(given)
-    whole = given if local is None else os.path.realpath(Path(local).expanduser())
+    whole = given if local is None else os.path.realpath(home(local))
     return tuple(part for part in whole.split("/") if part)

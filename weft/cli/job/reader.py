@@ -20,6 +20,9 @@ _WANTED = {
 }  # fmt: skip
 
 
+_NUL, _WITHOUT = "It holds a NUL character, which no path and no SQL has.", "take \\u0000 out of it."
+
+
 class Reader:
     """The parsed file, the line of each key, and the mistakes found so far."""
 
@@ -81,6 +84,9 @@ class Reader:
                 right = f"write [{path}] in single brackets: [[{path}]] begins a list of tables."
             self.wrong(path, f"It is {_said(value)}, and must be {_WANTED[field.kind]}.", right)
             return False
+        if any("\0" in item for item in (value if isinstance(value, list) else [value]) if isinstance(item, str)):
+            self.wrong(path, _NUL, _WITHOUT)
+            return False
         if field.kind == "text" and not value.strip():
             self.wrong(path, "It is empty.", f"write {path.rpartition('.')[2]} = {field.example}.")
             return False
@@ -98,6 +104,8 @@ class Reader:
         for key, value in _flat(values):
             if isinstance(value, (dict, list)):
                 self.wrong(f"{path}.{key}", f"It is {_said(value)}, and must be a text, a number, true or false.")
+            elif "\0" in f"{key}{value}":
+                self.wrong(f"{path}.{key}".replace("\0", "\\u0000"), _NUL, _WITHOUT)
             else:
                 plain[key] = str(value).lower() if isinstance(value, bool) else str(value)
         return plain
