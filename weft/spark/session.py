@@ -9,6 +9,8 @@ from typing import Any
 from pyspark import SparkConf, SparkContext
 from pyspark.sql import SparkSession
 
+from weft.spark.loopback import addresses, for_jvm
+
 __all__ = ["SETTINGS", "session"]
 
 SETTINGS = {
@@ -36,7 +38,8 @@ def session(
 ) -> SparkSession:
     """Return a SparkSession with the recommended settings; what `conf`, spark-submit or spark-defaults.conf say wins.
 
-    A session that runs already is returned as it is, with those of the settings that nobody has made.
+    A session that runs already is returned as it is, with those of the settings that nobody has made. A local one listens on this
+    machine's loopback alone, unless spark.driver.host, spark.driver.bindAddress or the environment (SPARK_LOCAL_IP) say where.
 
     Parameters
     ----------
@@ -54,9 +57,11 @@ def session(
     if running is not None and SparkContext._active_spark_context is not None:
         return _completed(running, asked)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    told = _told(asked)
-    builder = SparkSession.builder.appName(name).master(master or told.get("spark.master", "local[*]"))
-    for key, value in {**{key: value for key, value in SETTINGS.items() if key not in told}, **asked}.items():
+    told = _told(asked, master)
+    master = master or told.get("spark.master", "local[*]")
+    builder = SparkSession.builder.appName(name).master(master)
+    settings = {key: value for key, value in SETTINGS.items() if key not in told} | addresses(master, {**told, **asked})
+    for key, value in {**settings, **asked}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
 
@@ -74,7 +79,7 @@ _launched: dict[str, str] = {}
 """What the JVM was started with by us: nobody else said it."""
 
 
-def _told(asked: dict[str, str]) -> dict[str, str]:
+def _told(asked: dict[str, str], master: str | None) -> dict[str, str]:
     """Return what Spark was told before: by spark-submit, PYSPARK_SUBMIT_ARGS or spark-defaults.conf.
 
     Only the JVM knows. It is started here if it does not run yet, with what is asked for: the driver's memory is settled then.
@@ -84,7 +89,8 @@ def _told(asked: dict[str, str]) -> dict[str, str]:
         at_start = {key: value for key, value in asked.items() if not key.startswith(("spark.sql.", "spark.weft."))}
         if "PYSPARK_GATEWAY_PORT" not in os.environ:
             _launched.update(at_start)
-        SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(at_start.items())))
+        with for_jvm(master, asked):
+            SparkContext._ensure_initialized(conf=SparkConf(loadDefaults=False).setAll(list(at_start.items())))
     told = dict(SparkConf().getAll())
     if "PYSPARK_GATEWAY_PORT" not in os.environ:
         told.pop("spark.ui.showConsoleProgress", None)  # what a shell has, and PySpark's JVM is started as one

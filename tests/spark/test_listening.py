@@ -1,0 +1,136 @@
+"""Where a session listens: a local one on loopback alone, unless somebody said otherwise."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from weft.spark import loopback
+from weft.spark.loopback import LOOPBACK, addresses, said_outside
+
+SCRIPT = """
+import json, os, sys
+import weft
+
+spark = weft.session(master=sys.argv[1] or None, conf=json.loads(sys.argv[2]))
+spark.sparkContext.parallelize([1], 1).map(lambda x: x).count()  # a Python worker runs too
+
+def family(process):
+    return [process] + [
+        found
+        for thread in os.listdir(f"/proc/{process}/task")
+        for child in open(f"/proc/{process}/task/{thread}/children").read().split()
+        for found in family(int(child))
+    ]
+
+listening = {}
+for table in ("tcp", "tcp6"):
+    for line in open(f"/proc/net/{table}").read().splitlines()[1:]:
+        fields = line.split()
+        if fields[3] == "0A":
+            listening[fields[9]] = fields[1]
+found = {}
+for process in family(os.getpid()):
+    for handle in os.listdir(f"/proc/{process}/fd"):
+        try:
+            link = os.readlink(f"/proc/{process}/fd/{handle}")
+        except OSError:
+            continue
+        if link[8:-1] in listening:
+            address, port = listening[link[8:-1]].split(":")
+            found[int(port, 16)] = ".".join(str(b) for b in reversed(bytes.fromhex(address[-8:])))
+page = int(spark.sparkContext.uiWebUrl.rpartition(":")[2])
+print("SAID", json.dumps({"page": found.pop(page), "others": sorted(set(found.values()))}))
+assert "SPARK_LOCAL_IP" not in os.environ or sys.argv[3]
+"""
+
+
+def listening(tmp_path: Path, *, master: str = "", said: str = "", ip: str = "", **conf: str) -> dict[str, object]:
+    """Start a session in a process of its own and return where its page and its other sockets listen."""
+    if not Path("/proc/net/tcp").exists():
+        pytest.skip("only Linux tells who listens where")
+    keep = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_LOCAL")}
+    environment = {
+        **keep, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
+        **({"PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell"} if said else {}), **({"SPARK_LOCAL_IP": ip} if ip else {}),
+    }  # fmt: skip
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, master, json.dumps(conf), ip], env=environment, cwd=tmp_path,
+        capture_output=True, text=True, timeout=200, check=False,
+    )  # fmt: skip
+    found = [line.removeprefix("SAID ") for line in done.stdout.splitlines() if line.startswith("SAID ")]
+    assert found, done.stderr
+    return dict(json.loads(found[0]))
+
+
+@pytest.mark.spark
+def test_a_local_session_listens_on_loopback_alone(tmp_path) -> None:
+    assert listening(tmp_path) == {"page": LOOPBACK, "others": [LOOPBACK]}
+
+
+@pytest.mark.spark
+def test_the_environment_says_otherwise(tmp_path) -> None:
+    assert listening(tmp_path, ip="127.0.0.2", master="local[1]") == {
+        "page": "127.0.0.2",
+        "others": [LOOPBACK, "127.0.0.2"],
+    }
+
+
+@pytest.mark.spark
+def test_spark_submit_says_otherwise(tmp_path) -> None:
+    found = listening(tmp_path, said="--master local[1] --conf spark.driver.bindAddress=0.0.0.0")
+    assert found["page"] == "0.0.0.0"
+    assert "0.0.0.0" in str(found["others"])
+
+
+@pytest.fixture
+def unsaid(monkeypatch, tmp_path) -> None:
+    for name in ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "MASTER", "PYSPARK_SUBMIT_ARGS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+
+
+def test_only_a_local_master_is_kept_on_loopback(unsaid, monkeypatch) -> None:
+    monkeypatch.setattr(loopback, "_closed", [])
+    here = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
+    assert addresses("local[*]", {}) == addresses("local", {}) == here
+    assert addresses("local[*]", {"spark.driver.host": "10.0.0.1"}) == {}
+    for master in ("spark://host:7077", "yarn", "k8s://https://host:443"):
+        assert addresses(master, {}) == {}
+
+
+def test_a_cluster_behind_a_local_session_reaches_the_driver(unsaid, monkeypatch) -> None:
+    """The JVM is the same, and listens on loopback unless it is told where."""
+    monkeypatch.setattr(loopback, "_closed", [True])
+    monkeypatch.setattr(loopback, "_own_address", lambda: "10.0.0.7")
+    assert set(addresses("spark://host:7077", {}).values()) == {"10.0.0.7"}
+
+
+@pytest.mark.parametrize(
+    ("master", "asked", "kept"),
+    [
+        (None, {}, True),
+        ("local[2]", {"spark.driver.host": "127.0.0.1"}, True),
+        ("local[2]", {"spark.driver.host": "10.0.0.1"}, False),
+        ("spark://host:7077", {}, False),
+        (None, {"spark.master": "yarn"}, False),
+    ],
+)
+def test_the_jvm_is_told_by_its_environment(unsaid, monkeypatch, master, asked, kept) -> None:
+    monkeypatch.setattr(loopback, "_closed", [])
+    with loopback.for_jvm(master, asked):
+        assert os.environ.get("SPARK_LOCAL_IP") == (LOOPBACK if kept else None)
+    assert "SPARK_LOCAL_IP" not in os.environ
+    assert bool(loopback._closed) == kept
+
+
+def test_what_was_said_outside_is_known_before_the_jvm_runs(unsaid, monkeypatch, tmp_path) -> None:
+    (tmp_path / "spark-defaults.conf").write_text("# ours\nspark.master   yarn\nspark.driver.host = 10.0.0.1\n\n")
+    assert said_outside() == {"spark.master": "yarn", "spark.driver.host": "10.0.0.1"}
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master=local[3] --conf spark.driver.host=10.0.0.2 pyspark-shell")
+    assert said_outside() == {"spark.master": "local[3]", "spark.driver.host": "10.0.0.2"}
