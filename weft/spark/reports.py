@@ -7,10 +7,13 @@ counted by Spark as they leave.
 
 from __future__ import annotations
 
+from typing import Any
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from weft.spark.shuttle import COUNTS
+from weft.spark.tree import frame_of
 
 __all__ = ["counted_pairs", "observed_routes", "report_name"]
 
@@ -22,7 +25,7 @@ def report_name(name: str) -> str:
 
 def observed_routes(routes: DataFrame, name: str) -> DataFrame:
     """Report rows and late rows per side, the state as the batch found it, and migrations."""
-    return routes.observe(report_name(name), *[F.expr(_total(count)).alias(count) for count in COUNTS])
+    return _shared(routes.observe(report_name(name), *[F.expr(_total(count)).alias(count) for count in COUNTS]))
 
 
 def _total(count: str) -> str:
@@ -32,4 +35,14 @@ def _total(count: str) -> str:
 
 def counted_pairs(joined: DataFrame, name: str) -> DataFrame:
     """Report the pairs that leave."""
-    return joined.observe(f"{report_name(name)}.pairs", F.count(F.lit(1)).alias("pairs"))
+    return _shared(joined.observe(f"{report_name(name)}.pairs", F.count(F.lit(1)).alias("pairs")))
+
+
+def _shared(observed: DataFrame) -> DataFrame:
+    """Let other joins of the same query report under the same name: those with state paths of their own need no names.
+
+    Spark refuses it unless the reports have one id; it then shows one of them.
+    """
+    node: Any = observed._jdf.queryExecution().analyzed()
+    *parts, _ = (node.productElement(number) for number in range(node.productArity()))
+    return frame_of(observed.sparkSession, node.copy(*parts, -1))
