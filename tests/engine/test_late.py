@@ -68,3 +68,30 @@ def test_a_late_row_that_no_task_wants_is_still_counted(tasks):
     batches = [first, first, first, ([(9, 1, 5)], [])]
     scheme = weft.Range(enough=1, imbalance=1.0)
     assert late("r.x BETWEEN l.x AND l.hi", batches, tasks, scheme) == {"left": 1, "right": 0}
+
+
+def test_the_delay_that_keeps_a_late_row_is_told_from_its_own_side():
+    """The watermark may be the other side's: what counts is how far the row is behind the newest of its own."""
+    window = weft.within(1, on="t", delay=1)
+    join = Join(SCHEMA, SCHEMA, on="l.x < r.x", window=window)
+    rows = lambda *times: pa.table({"x": [1] * len(times), "hi": [1] * len(times), "t": list(times)}, schema=SCHEMA)
+    list(join.feed(rows(100), rows(50)))
+    (shipment,) = [s for s in join.run._route({"left": [rows(40)], "right": []})[0] if s.header is not None]
+    assert shipment.header is not None and (shipment.header.late, shipment.header.behind) == (1, 60)
+    kept = weft.within(1, on="t", left_delay=60, right_delay=1)
+    join = Join(SCHEMA, SCHEMA, on="l.x < r.x", window=kept)
+    list(join.feed(rows(100), rows(50)))
+    (shipment,) = [s for s in join.run._route({"left": [rows(40)], "right": []})[0] if s.header is not None]
+    assert shipment.header is not None and shipment.header.late == 0
+
+
+def test_a_partition_in_another_order_has_another_content():
+    """Rows draw by their position, so it is routed otherwise; the same order has the same content."""
+    join = Join(SCHEMA, SCHEMA, on="l.x < r.x", tasks=4, scheme="matrix")
+    table = pa.table({"x": list(range(8)), "hi": [1] * 8, "t": [1] * 8}, schema=SCHEMA)
+    turned = table.take(list(range(7, -1, -1)))
+    contents = []
+    for each in (table, turned, table):
+        routed = join.run._route({"left": [each], "right": []})[0]
+        contents += [shipment.header.content for shipment in routed if shipment.header is not None]
+    assert contents[0] == contents[2] != contents[1]

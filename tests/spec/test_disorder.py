@@ -144,7 +144,7 @@ def test_a_delay_shorter_than_the_users_own_watermark_is_taken_with_a_warning() 
 
 def test_a_delay_behind_a_join_without_bound_is_taken_with_a_warning() -> None:
     orders: dict[Side, TimeOrder] = {"left": TimeOrder(endless=True), "right": TimeOrder()}
-    with pytest.warns(WeftWarning, match="out of order without bound"):
+    with pytest.warns(WeftWarning, match="Nothing is known of the order"):
         with_delays(weft.within(1, on="t", delay=9), orders)
 
 

@@ -264,7 +264,8 @@ def _late(spec: JoinSpec) -> str:
     show = unit_shown(window.unit)
     left, right = show(delays["left"]), show(delays["right"])
     if delays["left"] == delays["right"]:
-        return f"rows more than {left} behind the newest time of the slower side are dropped and counted"
+        newest = "the newest time" if spec.self_join else "the newest time of the slower side"
+        return f"rows more than {left} behind {newest} are dropped and counted"
     return f"rows behind both the newest left time less {left} and the newest right time less {right} are dropped and counted"
 
 

@@ -22,8 +22,9 @@ class Header:
     """What one map partition tells every task about its rows of one side.
 
     `rows` and `newest` (the greatest timestamp); `late`, how many of them were behind the watermark and stayed behind, and
-    `behind`, the most that one of them was; for ordered count windows `order`, the order words of all its rows, ascending;
-    `refused`, how many could not be read (documents); `content`, a digest of the words that travel, whatever their order.
+    `behind`, how far behind the newest timestamp of their side the oldest of these was, so the delay that keeps it; for ordered
+    count windows `order`, the order words of all its rows, ascending; `refused`, how many could not be read (documents);
+    `content`, a digest of the words and draws that travel.
     """
 
     partition: int

@@ -68,7 +68,7 @@ class Router:
         self.spec, self.side, self.inputs, self.plan = spec, side, inputs, pinned.plan
         self.batch, self.partition = batch, partition
         self.position = 0
-        self._mark = watermark(spec, pinned.clock)
+        self._mark, self._seen = watermark(spec, pinned.clock), pinned.clock.newest[side]
         self._newest, self._late, self._behind = WORD_MIN, 0, 0
         self._content = 0
         self._order: Words = np.zeros(0, np.int64)
@@ -162,8 +162,11 @@ class Router:
         else:
             block, alive = self._ordered(table, columns, u, payload, alive)
         block = block.filter(alive)
-        for number, column in enumerate(block.words):  # sums wrap around, and do not depend on the order of the rows
-            self._content += (2 * number + 1) * int(column.sum())
+        # Sums wrap around and do not depend on the order of the rows, but on which row has which draw: a partition that is
+        # read again in another order is routed otherwise, and must not pass for the same.
+        drawn = block.u.astype(np.int64) | 1
+        for number, column in enumerate(block.words):
+            self._content += (2 * number + 1) * int(np.dot(column, drawn))
         return block
 
     def _on_time(self, time: Words, timed: Bools) -> Bools:
@@ -173,7 +176,7 @@ class Router:
         late: Bools = timed & (time < self._mark)
         if late.any():
             self._late += int(late.sum())
-            self._behind = max(self._behind, self._mark - int(time[late].min()))
+            self._behind = max(self._behind, self._seen - int(time[late].min()))
         return timed & ~late
 
     def _kept(self, table: pa.Table) -> Bools:

@@ -31,7 +31,7 @@ from weft.spark.late import follow_late_rows
 from weft.spark.place import JOIN, Where
 from weft.spark.raised import told
 from weft.spark.restarts import check_restart, check_whole
-from weft.spark.watermarks import DELAY, ENDLESS, LAG, milliseconds, stripped
+from weft.spark.watermarks import DELAY, ENDLESS, LAG, spark_delay, stripped
 from weft.spec.disorder import readable
 from weft.spec.duration import show_duration
 
@@ -47,12 +47,16 @@ class Registered:
 
 
 _JOINS: dict[str, Registered] = {}
-"""Every join of streams that this process has built, by its id, which is the name of its function in Spark's plans."""
+"""The joins of streams that this process has built, by their ids, which are the names of their functions in Spark's plans."""
+_MOST = 10_000
+"""Joins that are remembered; of a service that builds frames all the time, the oldest are forgotten."""
 
 
 def register(where: Where, job: Job) -> None:
     """Remember a join, so that a query that holds it can be checked when it starts."""
     _JOINS[where.join] = Registered(where, job)
+    if len(_JOINS) > _MOST:
+        _JOINS.pop(next(iter(_JOINS)))
     _install()
 
 
@@ -99,9 +103,9 @@ def _read_whole(foreach_batch: Callable[..., DataStreamWriter]) -> Callable[...,
         @functools.wraps(func)
         def whole(frame: DataFrame, batch: int) -> None:
             func(frame, batch)
-            query = str(frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId"))
-            for join in joins:
-                check_whole(join.where.store(join.job, query), batch, join.job.tasks)
+            query = frame.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+            for join in joins if query else []:  # unknown where Python and JVM threads are not paired
+                check_whole(join.where.store(join.job, str(query)), batch, join.job.tasks)
 
         return foreach_batch(writer, whole if joins else func)
 
@@ -117,23 +121,24 @@ def _enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame
         if stays:  # Spark's own operators in between need the watermark that is there, and Spark takes no other
             return with_watermark(frame, eventTime, delayThreshold)
         made = with_watermark(bare, eventTime, delayThreshold)
-        facts = next((field.metadata for field in made.schema if field.name.lower() == eventTime.lower()), {})
-        lag, given = facts.get(LAG), int(facts.get(DELAY, 0))
-        ours = any(DELAY in field.metadata for field in frame.schema if field.name.lower() == eventTime.lower())
+        (timed,) = (field for field in made.schema if DELAY in field.metadata)  # Spark takes one, however it was named
+        lag, given = timed.metadata.get(LAG, ENDLESS), int(timed.metadata[DELAY])
+        ours = any(DELAY in field.metadata for field in frame.schema if field.name == timed.name)
         if lag == ENDLESS:
             warnings.warn(
-                f"{eventTime!r} comes from a Weft join without a delay, or over rows: it can be out of order without bound. "
-                f"What follows drops rows more than {delayThreshold} behind. Give the join a time window with a delay.",
+                f"Nothing is known of the order of {eventTime!r}: it comes from a Weft join without a delay or over rows, or is "
+                f"computed. What follows drops rows more than {delayThreshold} behind. Select a time column of a join over time "
+                "that has a delay: it carries the watermark it needs.",
                 WeftWarning, stacklevel=2,
             )  # fmt: skip
-        elif lag is not None and given < milliseconds(lag):
+        elif given < spark_delay(lag):
             warnings.warn(
                 f"A watermark of {delayThreshold} is too short for {eventTime!r}: it comes from a Weft join and can be "
                 f"{show_duration(readable('time', lag))} out of order. The watermark that Weft has worked out takes precedence.",
                 WeftWarning, stacklevel=2,
             )  # fmt: skip
-            return frame if ours else with_watermark(bare, eventTime, f"{milliseconds(lag)} milliseconds")
-        return frame if ours and lag is not None and given == milliseconds(lag) else made
+            return frame if ours else with_watermark(bare, eventTime, f"{spark_delay(lag)} milliseconds")
+        return frame if ours and given == spark_delay(lag) else made
 
     return enough
 

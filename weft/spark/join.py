@@ -157,7 +157,10 @@ class Built:
 
     def _metadata(self, output: Output) -> dict[str, Any]:
         """Return what an output column tells of its order in time; a static result tells nothing."""
-        return {} if self.where is None else self.carried.metadata(output.plain)
+        if self.where is None:
+            return {}
+        first = next(each for each in self.analyzed.outputs if each.plain == output.plain) is output
+        return self.carried.metadata(output.plain, first=first)
 
     @property
     def _as_it_is(self) -> bool:

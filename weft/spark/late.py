@@ -27,20 +27,24 @@ def follow_late_rows(spark: SparkSession, query: StreamingQuery, joins: dict[str
         if isinstance(spec.window, (Within, Tumbling)) and spec.window.delays.known is not None
     }
     if timed:
-        _WATCHED[query.runId] = timed
+        _WATCHED[str(query.runId)] = timed
         _listen(spark)
+        for progress in query.recentProgress:  # what was reported before anybody listened
+            _tell(progress)
+        if not query.isActive:
+            _WATCHED.pop(str(query.runId), None)
 
 
 _WATCHED: dict[str, dict[str, JoinSpec]] = {}
 """Joins that have dropped nothing so far, by the run of their query."""
 _LISTENING: set[str] = set()
-"""Applications whose queries are watched."""
+"""Sessions whose queries are watched."""
 
 
 def _listen(spark: SparkSession) -> None:
-    application = str(spark.sparkContext.applicationId)
-    if application not in _LISTENING:
-        _LISTENING.add(application)
+    session = str(spark._jsparkSession.sessionUUID())
+    if session not in _LISTENING:
+        _LISTENING.add(session)
         spark.streams.addListener(_LateRows())
 
 
@@ -48,19 +52,29 @@ def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:
     """Say what a batch dropped, "" if nothing."""
     window = spec.window
     assert isinstance(window, (Within, Tumbling))
-    delays = window.delays.known
-    assert delays is not None
     dropped = []
     sides: tuple[Side, ...] = ("left",) if spec.self_join else SIDES
     for side in sides:
         late, behind = int(report.get(f"{side}_late") or 0), int(report.get(f"{side}_behind") or 0)
         if late:
             stream = "" if spec.self_join else f" of the {side} side"
-            enough = f"{'' if spec.self_join else side + '_'}delay={written(window.unit, delays[side] + behind)}"
+            enough = f"{'' if spec.self_join else side + '_'}delay={written(window.unit, behind)}"
             dropped.append(f"{late:,} row{'s' if late > 1 else ''}{stream} ({enough} would have kept them)")
     if not dropped:
         return ""
     return f"Batch {batch} dropped late rows: {' and '.join(dropped)}."
+
+
+def _tell(progress: Any) -> None:
+    joins = _WATCHED.get(str(progress.runId), {})
+    for name, row in dict(progress.observedMetrics).items():
+        spec = joins.get(name)
+        text = late_warning(spec, progress.batchId, row.asDict()) if spec is not None else ""
+        if text and joins.pop(name, None) is not None:
+            _LOG.warning(
+                "%s This is said once per run of query %s; observedMetrics[%r] of its progress counts every batch.",
+                text, progress.name or progress.id, name,
+            )  # fmt: skip
 
 
 class _LateRows(StreamingQueryListener):
@@ -70,20 +84,7 @@ class _LateRows(StreamingQueryListener):
         del event
 
     def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        progress = event.progress
-        run = str(progress.runId)
-        joins = _WATCHED.get(run)
-        if not joins:
-            return
-        for name, row in dict(progress.observedMetrics).items():
-            spec = joins.get(name)
-            text = late_warning(spec, progress.batchId, row.asDict()) if spec is not None else ""
-            if text:
-                joins.pop(name)
-                _LOG.warning(
-                    "%s This is said once per query %s; observedMetrics[%r] of its progress counts every batch.",
-                    text, progress.name or progress.id, name,
-                )  # fmt: skip
+        _tell(event.progress)
 
     def onQueryIdle(self, event: Any) -> None:  # noqa: N802
         del event

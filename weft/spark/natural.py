@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DateType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, DateType, StringType, StructField, StructType, TimestampType
 
 from weft.documents import Reader, check_documents
 from weft.engine import Job, pack_delivery, pack_header
@@ -127,7 +127,7 @@ def natural_join(
         StructField("shared", ArrayType(StringType())), StructField("merged", StringType()),
         *(_time_field(time, frames, carried, streaming) for time in times),
     ])  # fmt: skip
-    task = DocumentJoinTask(job, where, arrow_schema(spark, output), plan)
+    task = DocumentJoinTask(job, where, arrow_schema(spark, output), plan, _zone(spark, frames, times))
     if where is None:
         routes = reduce(DataFrame.unionAll, routed)
         return routes.repartitionById(number, F.col("task")).mapInArrow(task, output)
@@ -142,6 +142,13 @@ def _times(window: Window, frames: dict[Side, DataFrame]) -> list[tuple[Side, st
     if not isinstance(window, (Within, Tumbling)):
         return []
     return [("left", actual_name(frames["left"], window.left)), ("right", actual_name(frames["right"], window.right))]
+
+
+def _zone(spark: SparkSession, frames: dict[Side, DataFrame], times: list[tuple[Side, str]]) -> str:
+    """Return the zone of days that face timestamps, "" if there are none (`day_as`)."""
+    kinds = [frames[side].select(F.col(quoted(name))).schema[0].dataType for side, name in times]
+    zoned = any(isinstance(kind, TimestampType) for kind in kinds)
+    return str(spark.conf.get("spark.sql.session.timeZone")) if zoned else ""
 
 
 def _time_field(
@@ -255,6 +262,8 @@ class DocumentJoinTask:
     where: Where | None
     output: pa.Schema
     plan: Plan | None = None
+    zone: str = ""
+    """Where the midnights are that days are kept as; "" if they have no zone."""
 
     @property
     def __name__(self) -> str:
@@ -267,5 +276,8 @@ class DocumentJoinTask:
         worker = NaturalWorker(self.job, inbox.store, inbox.task, inbox.batch, self.plan, time.perf_counter)
         for table in worker.join(map(whole, inbox.shipments())):
             columns = table.columns
-            columns[4:] = [as_times(c, f.type) for c, f in zip(columns[4:], list(self.output)[4:], strict=True)]
+            columns[4:] = [
+                as_times(column, field.type, self.zone)
+                for column, field in zip(columns[4:], list(self.output)[4:], strict=True)
+            ]
             yield from pa.table(columns, names=self.output.names).cast(self.output).to_batches()

@@ -14,11 +14,12 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, TimestampType
+from pyspark.sql.types import DateType, StructField, TimestampType
 
 from weft.spark.place import JOIN
 from weft.spark.tree import children, frame_of, kind
 from weft.spec import Delays, TimeOrder, Tumbling, Unbounded, Window, Within, lags_of, reach_of
+from weft.spec.disorder import UNION
 from weft.types import SIDES, Side
 
 __all__ = [
@@ -27,8 +28,8 @@ __all__ = [
     "LAG",
     "Carried",
     "actual_name",
-    "milliseconds",
     "quoted",
+    "spark_delay",
     "stripped",
     "time_order",
     "time_orders",
@@ -48,6 +49,12 @@ _STATEFUL = {"FlatMapGroupsWithState", "FlatMapGroupsInPandasWithState", "Transf
              "TransformWithStateInPySpark", "TransformWithStateInPandas"}  # fmt: skip
 
 
+_MIXING = {"Join": "a join of streams by Spark", "Union": UNION}
+_FUNCTIONS = {"MapInArrow", "MapInPandas", "MapPartitions", "MapElements", "MapPartitionsInRWithArrow"}
+"""Functions of the user's, which may do anything to the times of rows."""
+_DAY = 86_400_000_000
+
+
 def quoted(name: str) -> str:
     """Return a column's name as Spark reads it, whatever is in it."""
     return "`" + name.replace("`", "``") + "`"
@@ -57,10 +64,13 @@ def time_order(frame: DataFrame, name: str) -> TimeOrder:
     """Return what is known of the order of a time column: from a Weft join below, or from the user's own watermark."""
     field = frame.select(F.col(quoted(name))).schema[0]
     lag, delay = field.metadata.get(LAG), field.metadata.get(DELAY)
-    if lag is None and delay is None:
+    plan = frame._jdf.queryExecution().analyzed()
+    if lag is None and delay is None:  # a time that is computed behind a join says nothing of its order
+        return TimeOrder(endless=JOIN in str(plan.toString()))
+    mixed = _mixed(plan)
+    if mixed is None:
         return TimeOrder()
-    mixed = _mixed(frame._jdf.queryExecution().analyzed())
-    if lag is not None and lag != ENDLESS and delay == milliseconds(lag):  # ours, and no other behind it
+    if lag is not None and lag != ENDLESS and delay == spark_delay(lag):  # ours, and no other behind it
         delay = None
     known = None if lag in (None, ENDLESS) else int(lag)
     return TimeOrder(known, None if delay is None else 1000 * int(delay), lag == ENDLESS, mixed)
@@ -73,22 +83,31 @@ def time_orders(window: Window, frames: dict[Side, DataFrame]) -> dict[Side, Tim
     return {"left": time_order(frames["left"], window.left), "right": time_order(frames["right"], window.right)}
 
 
-def milliseconds(microseconds: int) -> int:
-    """Return whole milliseconds that are enough."""
-    return -(-microseconds // 1000)
+def spark_delay(lag: int) -> int:
+    """Return the delay in milliseconds with which nothing that lags so far is late to Spark.
+
+    Spark counts in whole milliseconds, and takes a row that is exactly at the watermark for late.
+    """
+    return -(-lag // 1000) + 1
 
 
-def _mixed(plan: Any) -> str:
-    """Name the operator behind a watermark that gives rows out of order by more than it says; "" if there is none."""
+def _mixed(plan: Any) -> str | None:
+    """Name the operator behind a watermark that gives rows out of order by more than it says; "" if there is none.
+
+    None: there is no watermark at all, what the column says was written by somebody. Files and tables keep metadata, and a
+    function of the user's may be given any schema.
+    """
     name = kind(plan)
     if name == "EventTimeWatermark" or (name == "MapInArrow" and JOIN in str(plan.simpleString(100))):
         return ""
     streams = [child for child in children(plan) if child.isStreaming()]
     if name in _STATEFUL:
         return f"a stateful operator ({name})"
-    if len(streams) > 1:
-        return "a join of streams by Spark" if name == "Join" else "a union of streams"
-    return _mixed(streams[0]) if streams else ""
+    if name in _FUNCTIONS or not streams:
+        return None
+    if len(streams) > 1 and name in _MIXING:
+        return _MIXING[name]
+    return _mixed(streams[-1])
 
 
 def without_watermarks(spark: SparkSession, plan: Any) -> tuple[Any, bool]:
@@ -146,8 +165,11 @@ class Carried:
             event_time = shown[0] if shown and least and not taken else None
         return cls(window, times, lags, reaches, fields, event_time)
 
-    def metadata(self, output: tuple[Side, str] | None) -> dict[str, Any]:
-        """Return the metadata of an output that simply is a column of a side (None: it is more)."""
+    def metadata(self, output: tuple[Side, str] | None, *, first: bool = True) -> dict[str, Any]:
+        """Return the metadata of an output that simply is a column of a side (None: it is more).
+
+        Of several outputs that are the same column, the first one is the event time for Spark.
+        """
         if output is None:
             return {}
         side, name = output
@@ -156,7 +178,9 @@ class Carried:
             before = self.inputs[side][name].metadata if name in self.inputs[side] else {}
             watermarked = LAG in before or DELAY in before
             return {LAG: ENDLESS} if watermarked or (name == self.times[side] and self._timed(side, name)) else {}
-        return {LAG: lag, **({DELAY: milliseconds(lag)} if output == self.event_time else {})}
+        if isinstance(_type(self.inputs, output), DateType):  # compared as midnight of another zone it may gain an hour
+            lag += _DAY
+        return {LAG: lag, **({DELAY: spark_delay(lag)} if first and output == self.event_time else {})}
 
     def _timed(self, side: Side, name: str) -> bool:
         return isinstance(self.window, (Within, Tumbling)) or isinstance(
@@ -170,7 +194,7 @@ class Carried:
         assert isinstance(self.window, (Within, Tumbling))
         delay = self.window.delays.of(side)
         assert delay is not None
-        held_back = milliseconds(delay + self.reaches[self.event_time[0]])
+        held_back = spark_delay(delay + self.reaches[self.event_time[0]])
         set_watermark = type(routed).withWatermark
         set_watermark = getattr(set_watermark, "__wrapped__", set_watermark)  # Spark's own, without `weft.spark.hooks`
         return set_watermark(routed, "time", f"{held_back} milliseconds")

@@ -78,6 +78,9 @@ def readable(unit: Unit, lag: int) -> int:
     return -(-lag // 1000) * 1000 if unit == "time" else lag
 
 
+UNION = "a union of streams"
+
+
 @dataclass(frozen=True, slots=True)
 class TimeOrder:
     """What is known of the order of an input's time column.
@@ -145,11 +148,18 @@ def _delay(window: Within | Tumbling, side: Side, given: int | None, order: Time
             f"Its {column!r} comes from a Weft join and can be {show(lag)} out of order; pairs would be lost.",
             f"write {side}_delay={written(window.unit, lag)}, or leave it out: Weft knows what the {side} side needs.",
         )
-    if order.endless:
+    if order.mixed == UNION and order.lag is not None:
         warnings.warn(
-            f"{column!r} of the {side} side comes from a Weft join without a delay, or over rows: it can be out of order "
-            f"without bound. Rows more than {show(given)} behind will be dropped. "
-            "Give the first join a time window with a delay, then Weft knows what this one needs.",
+            f"{column!r} of the {side} side comes from a union that holds a Weft join: Weft cannot tell whether a delay of "
+            f"{show(given)} is enough for all of it.",
+            WeftWarning,
+            stacklevel=6,
+        )
+    elif order.endless:
+        warnings.warn(
+            f"Nothing is known of the order of {column!r} of the {side} side: it comes from a Weft join without a delay or "
+            f"over rows, or is computed. Rows more than {show(given)} behind will be dropped. Select a time column of a join "
+            "over time that has a delay, then Weft knows what this one needs.",
             WeftWarning,
             stacklevel=6,
         )

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
 from weft.spec.condition import Compare, Condition, Key
 from weft.spec.terms import Access, Op, Term
-from weft.spec.window import Last, Tumbling, TumblingRows, Window, Within
+from weft.spec.window import Delays, Last, Tumbling, TumblingRows, Window, Within
 from weft.types import SIDES, Side
 
 __all__ = ["JoinSpec", "SideSpec", "build_spec", "read_self_join"]
@@ -97,7 +97,7 @@ class JoinSpec:
         """Return what the state depends on, by name, for the fingerprint and for saying what changed."""
         return {
             "condition": self.condition.text,
-            "window": str(self.window),
+            "window": str(_effective(self.window)),
             "left schema": self.left.schema,
             "right schema": self.right.schema,
             "self join": f"{self.self_join}, unordered {self.unordered}",
@@ -107,6 +107,13 @@ class JoinSpec:
     def fingerprint(self) -> str:
         """Return a short name of everything the state depends on."""
         return hashlib.sha256(json.dumps(self.identity(), sort_keys=True).encode()).hexdigest()[:16]
+
+
+def _effective(window: Window) -> Window:
+    """Return the window as the state depends on it: a delay of one side alone has no effect."""
+    if isinstance(window, (Within, Tumbling)) and window.delays.known is None:
+        return replace(window, delays=Delays())
+    return window
 
 
 def read_self_join(said: str) -> tuple[bool, bool]:

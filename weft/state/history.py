@@ -1,9 +1,10 @@
 """Histories: which batches a state came from, under which plans, from which input.
 
 The history of a batch is a digest of the history of the batch before, of its plan, and of what every map partition says of
-its rows. Every task gets all of that, so all tasks come to the same history without talking, and a replay comes to the same
-one again. It stands in every manifest and beside every pinned plan. Files that do not belong together (those of another
-query, of a checkpoint that was rolled back, of an attempt that was given up) have other histories, and are refused.
+its rows. Every task gets all of that, so all tasks come to the same history without talking, and a replay of the same
+partitions comes to the same one again. It stands in every manifest and beside every pinned plan. Files that do not belong
+together (those of another query, of a checkpoint that was rolled back, of an attempt that was given up) have other histories,
+and are refused.
 """
 
 from __future__ import annotations

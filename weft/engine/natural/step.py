@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from weft.documents import Coded, names_of
 from weft.engine.clock import advance, expired_before, late_rows
@@ -54,9 +55,16 @@ def result_schema(
     return pa.schema(columns + ([] if times is None else [("left_time", times[0]), ("right_time", times[1])]))
 
 
-def as_times(words: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
-    """Return the words of a time column in its own type."""
-    return words.cast(pa.timestamp("us")).cast(kind) if pa.types.is_date(kind) else words.cast(kind)
+def as_times(words: pa.ChunkedArray, kind: pa.DataType, zone: str = "") -> pa.ChunkedArray:
+    """Return the words of a time column in its own type; a day may be kept as its midnight in a zone.
+
+    >>> as_times(pa.chunked_array([[0]]), pa.date32())[0].as_py().isoformat()
+    '1970-01-01'
+    """
+    if not pa.types.is_date(kind):
+        return words.cast(kind)
+    times = words.cast(pa.timestamp("us", zone or None))
+    return (pc.local_timestamp(times) if zone else times).cast(kind)
 
 
 def natural_step(
