@@ -62,6 +62,10 @@ class Coded:
         """Return the text with a comma behind each member, so that a whole document is copied at once."""
         return spaced(self.ends, self.text)
 
+    def bytes_of(self, rows: Rows) -> Words:
+        """Return the bytes of the text of the named documents."""
+        return np.asarray(self.ends[self.offsets[rows + 1]] - self.ends[self.offsets[rows]])
+
     def take(self, rows: Rows) -> Coded:
         """Return the named documents, in that order."""
         which, offsets = ranges(self.offsets, rows)

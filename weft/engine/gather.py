@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from weft.engine.portions import portions
 from weft.index import Matches
 from weft.types import Block, Side
 
@@ -27,9 +28,7 @@ class Pairs:
 
 def pairs_of(side: Side, probe: Block, matches: Iterator[Matches]) -> Iterator[Pairs]:
     """Take the payload of both rows of every match; `side` is the probing side."""
-    for match in matches:
-        if not len(match):
-            continue
+    for match in portions(probe, matches):
         probing = probe.payload.take(pa.array(match.probe))
         stored = match.run.payload.take(pa.array(match.stored))
         yield Pairs(probing, stored) if side == "left" else Pairs(stored, probing)

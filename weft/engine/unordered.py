@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.gather import Pairs
+from weft.engine.portions import portions
 from weft.index import Index, Matches, Probe
 from weft.kernels import float_of, narrow
 from weft.spec import JoinSpec, Op, Term
@@ -37,9 +38,7 @@ def once(spec: JoinSpec, asking: dict[Side, Block], old: dict[Side, Index], new:
 
 
 def _kept(spec: JoinSpec, side: Side, block: Block, matches: Iterator[Matches], among: str) -> Iterator[Pairs]:
-    for match in matches:
-        if not len(match):
-            continue
+    for match in portions(block, matches):
         probing, stored = block.payload.take(pa.array(match.probe)), match.run.payload.take(pa.array(match.stored))
         pairs = Pairs(probing, stored) if side == "left" else Pairs(stored, probing)
         if spec.unordered:

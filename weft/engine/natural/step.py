@@ -18,6 +18,7 @@ from weft.documents import Coded, names_of
 from weft.engine.clock import advance, expired_before, late_rows
 from weft.engine.natural.route import reported_here
 from weft.engine.natural.trees import CHUNK, Forest, buckets_of, chained, run_of
+from weft.engine.portions import cuts
 from weft.engine.route import HOME, PROBE
 from weft.engine.step import Arrivals
 from weft.engine.unordered import terms_hold
@@ -194,8 +195,9 @@ class Documents:
 def _result(left: Documents, right: Documents) -> Iterator[pa.Table]:
     """Unite the pairs, drop those whose words lied, and yield the result; a document with very many partners in pieces."""
     x, y = left.coded, right.coded
-    for start in range(0, len(left.rows), CHUNK):
-        one, two = left.rows[start : start + CHUNK], right.rows[start : start + CHUNK]
+    size = 2 * (x.bytes_of(left.rows) + y.bytes_of(right.rows))  # names and text
+    for low, high in cuts(size, len(left.rows), CHUNK):
+        one, two = left.rows[low:high], right.rows[low:high]
         made = compose(x.offsets, x.attrs, x.ends, x.spaced, y.offsets, y.attrs, y.ends, y.spaced, one, two)
         if not len(made.kept):
             continue
