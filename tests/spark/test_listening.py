@@ -90,7 +90,7 @@ def test_spark_submit_says_otherwise(tmp_path) -> None:
 
 @pytest.fixture
 def unsaid(monkeypatch, tmp_path) -> None:
-    for name in ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "MASTER", "PYSPARK_SUBMIT_ARGS"):
+    for name in ("SPARK_LOCAL_IP", "SPARK_LOCAL_HOSTNAME", "MASTER", "PYSPARK_SUBMIT_ARGS", "PYSPARK_GATEWAY_PORT"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
 
@@ -127,6 +127,14 @@ def test_the_jvm_is_told_by_its_environment(unsaid, monkeypatch, master, asked, 
         assert os.environ.get("SPARK_LOCAL_IP") == (LOOPBACK if kept else None)
     assert "SPARK_LOCAL_IP" not in os.environ
     assert bool(loopback._closed) == kept
+
+
+def test_a_jvm_of_spark_submit_is_left_alone(unsaid, monkeypatch) -> None:
+    monkeypatch.setattr(loopback, "_closed", [])
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "12345")
+    with loopback.for_jvm(None, {}):
+        assert "SPARK_LOCAL_IP" not in os.environ
+    assert addresses("yarn", {}) == {}
 
 
 def test_what_was_said_outside_is_known_before_the_jvm_runs(unsaid, monkeypatch, tmp_path) -> None:

@@ -44,7 +44,8 @@ def for_jvm(master: str | None, asked: Mapping[str, str]) -> Iterator[None]:
     told = {**said_outside(), **asked}
     far = [told[key] for key in _KEYS if key in told and not told[key].startswith(("127.", "localhost", "::1"))]
     local = (master or told.get("spark.master", "local[*]")).startswith("local")
-    here = local and not far and not any(os.environ.get(name) for name in _NAMES)
+    running = "PYSPARK_GATEWAY_PORT" in os.environ  # spark-submit has started it, and knows its master
+    here = local and not far and not running and not any(os.environ.get(name) for name in _NAMES)
     if here:
         os.environ[_NAMES[0]] = LOOPBACK
         _closed.append(True)
