@@ -384,7 +384,8 @@ def test_a_note_that_comes_twice_counts_once(spark):
     seen = Observation("weft")
     observed = [F.expr(_total(count)).alias(count) for count in COUNTS]
     spark.createDataFrame(made).observe(seen, *observed).count()
-    expected = {**dict.fromkeys(COUNTS, 0), "left_rows": 3, "left_late": 1, "left_behind": 9, "right_rows": 2}
+    zeros = {count: None if count.startswith(("state", "migrations")) else 0 for count in COUNTS}
+    expected = {**zeros, "left_rows": 3, "left_late": 1, "left_behind": 9, "right_rows": 2}
     assert seen.get == expected
 
 

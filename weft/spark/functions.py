@@ -13,6 +13,7 @@ from weft.engine import Inputs, Job, Router, Worker, pack_delivery, pack_header
 from weft.routing import Plan
 from weft.spark.place import JOIN, Where
 from weft.spark.shuttle import Inbox, Outbox, Stamp, open_route, pieces
+from weft.spark.standing import report_state
 from weft.types import Side
 
 __all__ = ["JoinTask", "RouteTask"]
@@ -46,6 +47,8 @@ class RouteTask:
                     for d in cut
                 )
                 yield from outbox.ship(packed, Stamp.of(router.side, router.header(), pinned.clock, told=False))
+        newest = Stamp.of(self.sides[0], routers[0].header(), pinned.clock, told=False).newest
+        yield from report_state(self.job, self.where, here, pinned, outbox, newest)
         for router in routers:
             header = router.header()
             if header.rows:

@@ -187,7 +187,7 @@ class Built:
         if self.where is None:
             return reduce(DataFrame.unionAll, parts)
         timed = [self.carried.with_node(part, role[0]) for part, role in zip(parts, roles, strict=True)]
-        called = reduce(DataFrame.unionAll, [*timed, roll_call(self.analyzed.spark, job, self.where)])
+        called = reduce(DataFrame.unionAll, [*timed, roll_call(self.analyzed.spark, self.tasks)])
         return observed_routes(called, self.where.name)
 
     def _project(self, joined: DataFrame) -> DataFrame:

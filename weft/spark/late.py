@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import logging
 from typing import Any
 
@@ -45,7 +47,15 @@ def _listen(spark: SparkSession) -> None:
     session = str(spark._jsparkSession.sessionUUID())
     if session not in _LISTENING:
         _LISTENING.add(session)
-        spark.streams.addListener(_LateRows())
+        listener = _LateRows()
+        spark.streams.addListener(listener)
+        atexit.register(_stop_listening, spark, listener)
+
+
+def _stop_listening(spark: SparkSession, listener: StreamingQueryListener) -> None:
+    """Take leave before Python ends: a JVM that outlives it would complain of a listener that does not answer."""
+    with contextlib.suppress(Exception):  # the session may be gone already, in more ways than one
+        spark.streams.removeListener(listener)
 
 
 def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:

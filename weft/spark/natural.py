@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DateType, StringType, StructField, StructType, TimestampType
 
 from weft.documents import Reader, check_documents
-from weft.engine import Job, pack_delivery, pack_header
+from weft.engine import Header, Job, pack_delivery, pack_header
 from weft.engine.natural import (
     INDEX,
     DocumentRouter,
@@ -40,6 +40,7 @@ from weft.spark.place import JOIN, Where, name_for, tasks_for, where_for
 from weft.spark.reports import counted_pairs, observed_routes
 from weft.spark.rollcall import roll_call
 from weft.spark.shuttle import SHIPPED_DDL, Inbox, Outbox, Stamp, open_route, pieces
+from weft.spark.standing import report_state
 from weft.spark.watermarks import Carried, actual_name, quoted, stripped, time_orders
 from weft.spec import Tumbling, Unbounded, Window, Within, unbounded, with_delays
 from weft.types import SIDES, Side, other
@@ -132,7 +133,7 @@ def natural_join(
         routes = reduce(DataFrame.unionAll, routed)
         return routes.repartitionById(number, F.col("task")).mapInArrow(task, output)
     timed = [carried.with_node(part, side) for part, side in zip(routed, sides, strict=True)]
-    routes = observed_routes(reduce(DataFrame.unionAll, [*timed, roll_call(spark, job, where)]), where.name)
+    routes = observed_routes(reduce(DataFrame.unionAll, [*timed, roll_call(spark, number)]), where.name)
     register(where, job)
     return counted_pairs(routes.repartitionById(number, F.col("task")).mapInArrow(task, output), where.name)
 
@@ -237,6 +238,9 @@ class DocumentRouteTask:
                 for d in router.route(coded)
             ]
             yield from outbox.ship(packed, Stamp.of(self.side, router.header(), pinned.clock, told=False))
+        header = Header(here.partition, 0) if router is None else router.header()
+        newest = Stamp.of(self.side, header, pinned.clock, told=False).newest
+        yield from report_state(self.job, self.where, here, pinned, outbox, newest)
         if router is not None:
             roles: tuple[Side, ...] = SIDES if spec.self_join else (self.side,)
             header = replace(router.header(), refused=refused)

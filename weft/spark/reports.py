@@ -29,8 +29,12 @@ def observed_routes(routes: DataFrame, name: str) -> DataFrame:
 
 
 def _total(count: str) -> str:
-    added = f"greatest(total, note.{count})" if count.endswith("_behind") else f"total + note.{count}"
-    return f"aggregate(collect_set(note), 0L, (total, note) -> {added})"
+    """Return what adds up one count of all notes; the state and migrations are in one note, and unknown without it."""
+    counts = f"collect_set(note).{count}"
+    if count.startswith(("state", "migrations")):
+        return f"array_max({counts})"
+    added = "greatest(total, n)" if count.endswith("_behind") else "total + n"
+    return f"aggregate(filter({counts}, n -> n IS NOT NULL), 0L, (total, n) -> {added})"
 
 
 def counted_pairs(joined: DataFrame, name: str) -> DataFrame:

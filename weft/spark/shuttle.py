@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -28,18 +27,9 @@ from weft.state import Clock, Pinned, StateStore
 from weft.types import SIDES, WORD_MIN, Side
 
 __all__ = [
-    "COUNTS",
-    "NOTE",
-    "PIECE",
-    "SHIPPED",
-    "SHIPPED_DDL",
-    "Inbox",
-    "Outbox",
-    "Stamp",
-    "note_of",
-    "open_route",
+    "COUNTS", "NOTE", "NOTE_DDL", "PIECE", "SHIPPED", "SHIPPED_DDL", "Inbox", "Outbox", "Stamp", "note_of", "open_route",
     "pieces",
-]
+]  # fmt: skip
 
 PIECE = 1 << 20
 """Rows that are routed at a time."""
@@ -66,15 +56,13 @@ SHIPPED = pa.schema(
         pa.field("body", pa.binary()), pa.field("time", pa.timestamp("us", tz="UTC")), pa.field("note", NOTE),
     ]
 )  # fmt: skip
-SHIPPED_DDL = (
-    "task int, message long, slice int, body binary, time timestamp, "
-    f"note struct<who: string, {', '.join(f'{name}: bigint' for name in COUNTS)}>"
-)
+NOTE_DDL = f"STRUCT<who: STRING, {', '.join(f'{name}: BIGINT' for name in COUNTS)}>"
+SHIPPED_DDL = f"task int, message long, slice int, body binary, time timestamp, note {NOTE_DDL}"
 
 
 def note_of(who: str, **counts: int) -> dict[str, object]:
-    """Return a note; what it does not count is zero."""
-    return {"who": who, **dict.fromkeys(COUNTS, 0), **counts}
+    """Return a note; of what it does not count it says nothing."""
+    return {"who": who, **dict.fromkeys(COUNTS), **counts}
 
 
 _LONG_AGO = -62_135_596_800_000_000
@@ -128,11 +116,11 @@ Message = tuple[int, Callable[[pa.NativeFile], None]]
 class Outbox:
     """Ships the messages of one route task.
 
-    All messages are told apart: by partition, by lane (a union may run several lanes in one partition), by number.
+    All messages are told apart: by partition, by side (a union may run both sides in one partition), by number.
     """
 
-    def __init__(self, partition: int, lane: Side | Literal["roll call"]) -> None:
-        self._next = (3 * partition + (*SIDES, "roll call").index(lane)) << 32
+    def __init__(self, partition: int, side: Side) -> None:
+        self._next = (2 * partition + SIDES.index(side)) << 32
 
     def ship(self, messages: Iterable[Message], stamp: Stamp | None = None) -> Iterator[pa.RecordBatch]:
         """Write messages one behind the other into a buffer and hand it out as binary values, without a copy each."""
