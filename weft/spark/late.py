@@ -56,6 +56,7 @@ def _stop_listening(spark: SparkSession, listener: StreamingQueryListener) -> No
     """Take leave before Python ends: a JVM that outlives it would complain of a listener that does not answer."""
     with contextlib.suppress(Exception):  # the session may be gone already, in more ways than one
         spark.streams.removeListener(listener)
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(2000)  # one of its calls may be under way
 
 
 def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:
