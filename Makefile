@@ -7,25 +7,26 @@ READY  := $(VENV)/.ready
 JAVA   := $(if $(JAVA_HOME),$(JAVA_HOME)/bin/java,java)
 
 # Tests that start no JVM and take no time.
-QUICK  := not spark and not data and not crash and not slow and not bench
+QUICK  := not spark and not data and not crash and not slow and not bench and not long
 
-# One lane at a time. Two Spark sessions share two cores well, for each waits much; kills want the machine to themselves.
-.NOTPARALLEL:
+# Classes of Spark as the JVM maps them: the tests start some fifty JVMs, each twice as fast with it (tests/jvm.py).
+CLASSES := $(VENV)/spark-classes.jsa
+
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test check lint format types imports bench papers clean
+.PHONY: help setup java demo test test-long warm check lint format types imports bench torture papers clean
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Create .venv with Weft and its tools in it
 
-$(READY): pyproject.toml
+$(READY): pyproject.toml weft_lab/pyproject.toml
 	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(v < (3, 10) and "Weft needs Python 3.10 or newer; %s is %d.%d. Try: make setup PYTHON=/path/to/python3.11" % (sys.executable, *v[:2]))' \
 		|| { command -v $(PYTHON) >/dev/null || echo "There is no '$(PYTHON)'. Try: make setup PYTHON=/path/to/python3.11"; exit 1; }
 	@$(MAKE) --no-print-directory java
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) \
 		|| { echo "No virtual environment could be made. On Debian or Ubuntu: apt install python3-venv"; rm -rf $(VENV); exit 1; }
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,plot,peers]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,lab]' -e ./weft_lab
 	@touch $@
 
 java:
@@ -40,13 +41,24 @@ java:
 demo: setup ## Two live sensor streams, one inequality join, on local Spark, for about a minute
 	$(BIN)/weft demo
 
-test: setup java lint types imports ## Everything: lint, types, imports, unit, property, Spark, data, crash, docs
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 -m "$(QUICK)"
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not crash and not ($(QUICK))"
-	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -m "crash"
+# Their processes import Weft a few hundred times: let them find it compiled, whatever the environment says.
+test test-long check: export PYTHONDONTWRITEBYTECODE :=
+
+test: setup java ## Everything: lint, types, imports, unit, property, Spark, data, crash, docs
+	@$(MAKE) --no-print-directory -j 2 warm types lint imports $(CLASSES)
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not long"
+
+test-long: setup java $(CLASSES) ## The long variants of some tests: more kills, more pairs, every kernel compiled anew
+	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "long"
+
+warm: setup # Kernels that are not compiled yet are compiled once, and not by each process that needs them
+	@$(BIN)/weft warm 2>/dev/null
+
+$(CLASSES): | $(READY)
+	@$(BIN)/python -m tests.jvm >/dev/null 2>&1 || echo "There is no archive of Spark's classes: JVMs start more slowly."
 
 check: setup lint types imports ## What needs no Spark: lint, format, types, imports, unit and property tests
-	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q -n 2 --ignore tests/bench --ignore tests/docs -m "$(QUICK) and not simulation"
+	HYPOTHESIS_PROFILE=quick $(BIN)/pytest -q -n 2 --ignore tests/lab --ignore tests/docs -m "$(QUICK) and not simulation"
 
 lint: setup ## ruff: rules and format
 	$(BIN)/ruff check --quiet .
@@ -64,18 +76,23 @@ imports: setup ## The import rules
 	@$(BIN)/lint-imports --no-logo
 
 bench: setup java ## The benchmarks, each beside its peers (nothing else should be running)
-	$(BIN)/weft bench kernel
-	$(BIN)/weft bench spark
-	$(BIN)/weft bench skew
-	$(BIN)/weft bench drift
-	$(BIN)/weft bench sta
-	$(BIN)/weft bench documents
-	$(BIN)/weft bench inequality
+	$(BIN)/weft-lab bench kernel
+	$(BIN)/weft-lab bench spark
+	$(BIN)/weft-lab bench skew
+	$(BIN)/weft-lab bench drift
+	$(BIN)/weft-lab bench sta
+	$(BIN)/weft-lab bench documents
+	$(BIN)/weft-lab bench inequality
+
+torture: setup java ## Kill joins for a quarter of an hour: 5 minutes each on the local runtime, of workers, of drivers
+	$(BIN)/weft-lab torture local --minutes 5
+	$(BIN)/weft-lab torture workers --minutes 5
+	$(BIN)/weft-lab torture drivers --minutes 5
 
 papers: setup ## Which items of the papers have a test or benchmark, and which have not
 	@$(BIN)/python -m tests.papers.report
 
 clean: ## Remove .venv, caches and what demo and benchmarks wrote
-	rm -rf $(VENV) build dist demo-out bench-out weft-papers spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) build dist weft_lab/build weft_lab/dist demo-out bench-out weft-papers spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find weft tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find weft weft_lab tests -name __pycache__ -type d -prune -exec rm -rf {} +

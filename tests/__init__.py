@@ -1,1 +1,1 @@
-"""Tests of Weft. Helpers are imported as `from tests.oracle import ...`."""
+"""Tests of Weft. Helpers are imported as `from weft_lab.oracle import ...`."""

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.jvm import start_quickly
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -24,7 +26,7 @@ settings.register_profile(
     "default", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 # The same examples every time, so that a red run is red again; and more of them.
-settings.register_profile("ci", settings.get_profile("default"), max_examples=200, derandomize=True)
+settings.register_profile("ci", settings.get_profile("default"), max_examples=100, derandomize=True)
 settings.register_profile("quick", settings.get_profile("default"), max_examples=8)
 settings.register_profile("long", settings.get_profile("default"), max_examples=2_000)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
@@ -32,6 +34,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 # Python workers are this Python, whatever `python3` means to the JVM.
 os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+start_quickly()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,7 +43,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark tests by what they ask for; run what needs no JVM first, and what kills things last."""
+    """Mark tests by what they ask for; the long ones run first, so that the workers of xdist end together."""
     for item in items:
         asked = getattr(item, "fixturenames", ())
         for fixture, mark in (("spark", "spark"), ("data_dir", "data")):
@@ -51,7 +54,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def lane(item: pytest.Item) -> int:
         marks = {mark.name for mark in item.iter_markers()}
-        return 2 if "crash" in marks else 1 if marks & {"spark", "data"} else 0
+        return 0 if marks & {"crash", "slow"} else 1 if marks & {"spark", "data"} else 2
 
     items.sort(key=lane)
 
@@ -80,6 +83,7 @@ def _spark_session(spark_home: Path) -> Iterator[SparkSession]:
             .config("spark.sql.session.timeZone", "UTC")
             .config("spark.sql.streaming.minBatchesToRetain", "3")
             .config("spark.sql.warehouse.dir", (spark_home / "warehouse").as_uri())
+            .config("spark.ui.showConsoleProgress", "false")
             .config("spark.local.dir", str(spark_home / "local"))
             .getOrCreate()
         )

@@ -1,4 +1,4 @@
-"""Weft joins streams that Spark cannot join: inequality, band and any theta join, count windows, on plain PySpark.
+"""Weft joins streams that Spark cannot join: inequality, band and other theta joins, and count windows, on plain PySpark.
 
 >>> import weft
 >>> str(weft.within("10 seconds", on="ts", delay="5 seconds"))
@@ -10,57 +10,32 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from weft.errors import JobError, LateStateError, SpecError, StateError, UnknownColumn, UnknownName, WeftError
-from weft.routing import (
-    Adsp,
-    Biclique,
-    Broadcast,
-    ContRand,
-    Dynamic,
-    FastJoin,
-    Hash,
-    Matrix,
-    Ordered,
-    Random,
-    Range,
-    Readj,
-    Slices,
-    Split,
-    Square,
-    Sta,
-)
-from weft.routing.documents import Association, Disjoint, Everywhere, SetCover
+from weft.errors import WeftError
 from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
-    from weft import local, observe
-    from weft.spark import explain, join, self_join, session
-    from weft.spark.natural import natural_join, refused_documents
+    from weft import errors, local, observe, schemes
+    from weft.spark import explain, join, natural_join, refused_documents, self_join, session
 
 __all__ = [
-    "Adsp", "Association", "Biclique", "Broadcast", "ContRand", "Disjoint", "Dynamic", "Everywhere", "FastJoin",
-    "Hash", "JobError", "LateStateError", "Matrix", "Ordered", "Random", "Range", "Readj", "SetCover", "Slices", "SpecError",
-    "Split", "Square", "Sta", "StateError", "UnknownColumn", "UnknownName", "WeftError", "explain", "join", "last", "local",
-    "natural_join", "observe", "refused_documents", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
+    "WeftError", "errors", "explain", "join", "last", "local", "natural_join", "observe", "refused_documents", "schemes",
+    "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
-_LAZY = dict.fromkeys(("explain", "join", "self_join", "session"), "weft.spark") | {
-    "natural_join": "weft.spark.natural",
-    "refused_documents": "weft.spark.natural",
-}
+_ON_SPARK = ("explain", "join", "natural_join", "refused_documents", "self_join", "session")
 
 
 def __getattr__(name: str) -> Any:
-    """Import the runtimes on first use: pyspark is slow to load and not always wanted."""
-    if name in _LAZY:
-        return getattr(import_module(_LAZY[name]), name)
-    if name in ("local", "observe", "spark"):
+    """Import the runtimes on first use: pyspark is slow to load and not always needed."""
+    if name in _ON_SPARK:
+        return getattr(import_module("weft.spark"), name)
+    if name in ("errors", "local", "observe", "schemes", "spark"):
         return import_module(f"weft.{name}")
     raise AttributeError(f"module 'weft' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    """Name what is public: a notebook completes `weft.` with it."""
+    """List the public names, for completion in a notebook."""
     return sorted(__all__)

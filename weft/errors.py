@@ -14,10 +14,10 @@ from typing_extensions import Self
 
 __all__ = [
     "JobError",
-    "LateStateError",
     "NoSuchState",
     "SpecError",
     "StateError",
+    "StateMismatch",
     "UnknownColumn",
     "UnknownName",
     "WeftError",
@@ -48,7 +48,7 @@ def _near(name: object, names: list[str]) -> list[str]:
 
 
 class WeftError(Exception):
-    """Root of everything Weft raises on purpose."""
+    """The base class of all errors that Weft raises on purpose."""
 
     argument: str = ""
     """Which argument of the call is at fault ("on", "window", ...), where that is known; a job file has its line."""
@@ -60,7 +60,7 @@ class WeftError(Exception):
 
 
 class WeftWarning(UserWarning):
-    """Something that works as asked, and may not be what was meant."""
+    """Something that works as requested but may not be intended."""
 
 
 @contextmanager
@@ -94,7 +94,7 @@ class UnknownName(WeftError, LookupError):
 
     @classmethod
     def among(cls, kind: str, name: object, known: Iterable[str]) -> Self:
-        """Name the kind of thing, what was asked for, and what there is."""
+        """Name the kind of thing, what was requested, and what exists."""
         names = sorted(known)
         near = _near(name, names)
         hint = f"did you mean {near[0]!r}?" if near else f"choose one of the {kind} names above."
@@ -102,7 +102,7 @@ class UnknownName(WeftError, LookupError):
 
 
 class StateError(WeftError, RuntimeError):
-    """A file of the state path is missing, torn, altered or foreign."""
+    """A state file is missing, torn, altered or foreign."""
 
     @classmethod
     def torn(cls, path: str, why: str) -> Self:
@@ -115,21 +115,33 @@ class StateError(WeftError, RuntimeError):
 
     @classmethod
     def foreign(cls, path: str, why: str) -> Self:
-        """Name a file that is whole and does not belong where it is."""
+        """Name a file that is intact but does not belong where it is."""
         return cls.of(
             f"{path} does not belong here: {why}.",
-            "Weft joins only from a state whose files come from one history: one query, its batches in order, none given up.",
-            "put back the files that were here, or start from a new checkpoint.",
+            "All state files must come from one history: one query, its batches in order, none rolled back.",
+            "restore the original files, or start from a new checkpoint.",
+        )
+
+    @classmethod
+    def parted(cls, batch: int, tasks: Iterable[int]) -> Self:
+        """Name tasks of one batch that received different inputs."""
+        who = " and ".join(map(str, tasks))
+        return cls.of(
+            f"Tasks {who} of batch {batch} received different rows: part of the input was computed twice and differs.",
+            "An executor was lost, and the operators before the join did not produce the same rows again. The batch is not "
+            "finished.",
+            "start the query again: the whole batch then runs again. If this happens often, write nondeterministic values "
+            "(sums of doubles, random values, the first of several duplicates) to files or Kafka, and join from there.",
         )
 
 
 class NoSuchState(StateError, LookupError):
-    """A state path, a query or a batch that is not there: the question is at fault, not the state."""
+    """A state path, query or batch that does not exist: the request is wrong, not the state."""
 
 
-class LateStateError(StateError):
-    """The state belongs to another join than the one that was started."""
+class StateMismatch(StateError):
+    """The state belongs to a different join than the one that was started."""
 
 
 class JobError(WeftError, ValueError):
-    """A job file that cannot be run; names the key and what would be right."""
+    """A job file that cannot run; names the key and the correction."""

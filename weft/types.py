@@ -73,7 +73,7 @@ class Block:
 
     @cached_property
     def lines(self) -> dict[int, tuple[int, int] | None]:
-        """Return what is known of columns whose words follow from the row number (`weft.index.lines`)."""
+        """Return what is known of columns whose words follow from the row number (`weft.index.indexed_run`)."""
         return {}
 
     def tail(self, first: int) -> Block:

@@ -1,4 +1,4 @@
-"""The shape of the package is a test: small modules, doors with a list, light imports, arrows that point down."""
+"""The shape of the packages is a test: small modules, doors with a list, light imports, arrows that point down."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ from pathlib import Path
 
 import pytest
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "weft"
-MODULES = sorted(PACKAGE.rglob("*.py"))
+PACKAGES = ("weft", "weft_lab")
+PROJECTS = ("pyproject.toml", "weft_lab/pyproject.toml")
+MODULES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 FOLDERS = sorted({path.parent for path in MODULES})
 LIMIT = 400
 
@@ -88,6 +94,17 @@ def test_importing_weft_imports_little() -> None:
     assert done.returncode == 0 and not done.stderr.strip(), (
         f"`import weft` imports {done.stderr}; import it on first use"
     )
+
+
+def test_weft_and_its_laboratory_have_one_version_and_two_wheels() -> None:
+    import weft
+
+    product, laboratory = (tomllib.loads((ROOT / file).read_text("utf-8")) for file in PROJECTS)
+    version = weft.__version__
+    assert product["project"]["version"] == laboratory["project"]["version"] == version
+    assert product["project"]["optional-dependencies"]["lab"] == [f"weft-lab=={version}"]
+    assert laboratory["project"]["dependencies"] == [f"weft[plot,peers,tpch]=={version}"]
+    assert product["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["weft"]
 
 
 def test_arrows_point_down() -> None:

@@ -16,8 +16,8 @@ from tests.observe.folder import QUERY, write_state
 from weft.cli import app
 from weft.cli.doctor import check_facts, check_java
 from weft.cli.output import exit_code, size
-from weft.errors import JobError, LateStateError, NoSuchState, SpecError, StateError
-from weft.spark.run import cause
+from weft.errors import JobError, NoSuchState, SpecError, StateError, StateMismatch
+from weft.spark.jobs import cause
 
 PLANT = Path(__file__).parent / "plant.toml"
 COMMANDS = [
@@ -30,14 +30,6 @@ COMMANDS = [
     "state ls",
     "state show",
     "state rm",
-    "bench",
-    "bench kernel",
-    "bench spark",
-    "bench sta",
-    "bench documents",
-    "bench skew",
-    "bench drift",
-    "bench inequality",
 ]
 
 
@@ -50,7 +42,7 @@ def test_every_command_explains_itself(command) -> None:
     done = call(*command.split(), "--help")
     assert done.exit_code == 0
     assert "Usage" in done.output
-    if command not in ("state", "bench"):
+    if command != "state":
         assert "Examples" in done.output and f"weft {command}" in done.output and "--json" in done.output
 
 
@@ -84,7 +76,7 @@ def plant(tmp_path, monkeypatch) -> Path:
 
 def test_a_sound_job_is_checked_without_spark(plant) -> None:
     done = call("run", PLANT, "--check")
-    assert done.exit_code == 0 and "is sound" in done.output
+    assert done.exit_code == 0 and "has no mistakes that can be found without Spark" in done.output
     assert json.loads(call("run", PLANT, "--check", "--json").output) == {"job": str(PLANT), "ok": True}
 
 
@@ -131,7 +123,7 @@ def test_a_master_that_spark_does_not_know(command) -> None:
 
 
 def test_exit_codes() -> None:
-    kinds = (JobError, SpecError, LateStateError, NoSuchState, StateError)
+    kinds = (JobError, SpecError, StateMismatch, NoSuchState, StateError)
     assert [exit_code(kind("x")) for kind in kinds] == [2, 2, 2, 2, 1]
 
 
@@ -178,7 +170,7 @@ def test_state_show(tmp_path) -> None:
     done = call("state", "show", tmp_path / "0c5a")
     assert done.exit_code == 0
     for said in (
-        "batch 3, the last one there is",
+        "batch 3, the latest",
         "matrix, 1 x 2, 2 tasks: first plan",
         "1970-01-01 00:00:34",
         "0 to 3",
@@ -197,11 +189,6 @@ def test_state_show(tmp_path) -> None:
     assert "batch 2, of 3" in harmed.output and f"{query}/plans/4.json: it is missing" in harmed.output
     data = json.loads(call("state", "show", tmp_path, "--json").output)
     assert data["damage"] == [{"file": f"{query}/plans/4.json", "why": "it is missing", "batch": 3}]
-
-
-def test_bench_refuses_nonsense() -> None:
-    done = call("bench", "kernel", "--windows", "x")
-    assert done.exit_code == 2 and "whole numbers" in done.output
 
 
 @pytest.mark.parametrize(
@@ -233,7 +220,7 @@ def test_doctor_judges_facts() -> None:
     verdicts = {check.name: check.verdict for check in check_facts(facts, "executor h")}
     failing = {name for name, verdict in verdicts.items() if verdict == "fail"}
     assert failing == {"Python", "pyspark", "numba", "pandas", "state path"}
-    assert {name for name, verdict in verdicts.items() if verdict == "warn"} == {"Numba cache", "memory", "disk"}
+    assert {name for name, verdict in verdicts.items() if verdict == "warn"} == {"kernel cache", "memory", "disk"}
     assert all(check.todo for check in check_facts(facts, "h") if check.verdict != "ok")
 
 

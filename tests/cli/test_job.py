@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.cli.job import Job, JobMistakes, blaming, load_job
-from weft.cli.job.lines import key_lines
-from weft.cli.job.sql import schema_columns, selected_columns
+from weft.cli.job import CheckedJob, JobMistakes, blaming, load_job
+from weft.cli.job.expressions import schema_types, selected_columns
+from weft.cli.job.key_lines import key_lines
 from weft.errors import JobError, SpecError, StateError
 
 WHOLE = (Path(__file__).parent / "plant.toml").read_text(encoding="utf-8")
 WINDOW = 'window = { kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }'
 
 
-def load(tmp_path: Path, text: str) -> Job:
+def load(tmp_path: Path, text: str) -> CheckedJob:
     path = tmp_path / "job.toml"
     path.write_text(text, encoding="utf-8")
     return load_job(path)
@@ -70,13 +70,13 @@ MISTAKES = {
     "missing state": (('state = "out/state"\n', ""), "[join].state", 13, "every executor can write"),
     "missing table": (("[sink]\nformat = \"parquet\"\npath = \"out/pairs\"\n", ""), "[sink]", 0, "add a table [sink]"),
     "wrong type": (('path = "data/left"', "path = 3"), "[left].path", 5, "It is the number 3, and must be a text"),
-    "no schema": (('schema = "id long, ts timestamp, v2 double, i2 double"\n', ""), "[right].schema", 8, "must be told its columns"),
+    "no schema": (('schema = "id long, ts timestamp, v2 double, i2 double"\n', ""), "[right].schema", 8, "needs a schema"),
     "bad schema": (("id long, ts timestamp, v1", "id long, ts, v1"), "[left].schema", 6, "no type for ts"),
     "no path": (('path = "data/right"\n', ""), "[right].path", 8, "needs its folder"),
     "on does not parse": (("l.v1 > r.v2", "(l.v1 > r.v2"), "[join].on", 14, "does not parse"),
     "unknown column": (("l.v1 >", "l.v9 >"), "[join].on", 14, "The left side has no column 'v9'. It has: id, ts, v1, i1."),
     "unknown alias": (("l.v1 >", "x.v1 >"), "[join].on", 14, "There is no side 'x'"),
-    "one side": (("l.v1 > r.v2 AND l.i1 < r.i2", "l.v1 > 3"), "[join].on", 14, "says nothing about the right side"),
+    "one side": (("l.v1 > r.v2 AND l.i1 < r.i2", "l.v1 > 3"), "[join].on", 14, "does not mention the right side"),
     "unknown window": (('kind = "within"', 'kind = "withn"'), "[join].window.kind", 15, "did you mean 'within'?"),
     "no kind": (('kind = "within", ', ""), "[join].window.kind", 15, "Windows are: within, last"),
     "window key": (("span =", "spam ="), "[join].window.spam", 15, "did you mean 'span'?"),
@@ -95,12 +95,12 @@ MISTAKES = {
     "trigger time": (("[sink]", "[trigger]\nprocessing_time = \"soon\"\n[sink]"), "[trigger].processing_time", 19, "not a duration"),
     "where": (("[join]", "where = \"v3 > 1\"\n[join]"), "[right].where", 13, "There is no column 'v3'"),
     "sink is source": (("out/pairs", "data/left"), "[sink].path", 20, "It is the folder of [left].path (line 5)"),
-    "sink in source": (("out/pairs", "./data/right/pairs"), "[sink].path", 20, "It lies in the folder of [right].path (line 10)"),
-    "sink holds source": (("out/pairs", "data"), "[sink].path", 20, "It holds the folder of [left].path (line 5)"),
+    "sink in source": (("out/pairs", "./data/right/pairs"), "[sink].path", 20, "It is inside the folder of [right].path (line 10)"),
+    "sink holds source": (("out/pairs", "data"), "[sink].path", 20, "It contains the folder of [left].path (line 5)"),
     "checkpoint is sink": (("out/checkpoint", "out/pairs/"), "checkpoint", 1, "It is the folder of [sink].path (line 20)"),
     "checkpoint in source": (("out/checkpoint", "data/left/check"), "checkpoint", 1, "as rows of the source"),
     "checkpoint is state": (("out/checkpoint", "out/state"), "checkpoint", 1, "It is the folder of [join].state (line 16)"),
-    "state in source": (("out/state", "data/left/state"), "[join].state", 16, "It lies in the folder of [left].path (line 5)"),
+    "state in source": (("out/state", "data/left/state"), "[join].state", 16, "It is inside the folder of [left].path (line 5)"),
     "state of no kind": (("out/state", "foo://host/state"), "[join].state", 16, "Weft opens no foo://"),
     "state of Hadoop's s3": (("out/state", "s3a://bucket/state"), "[join].state", 16, 'write state = "s3://bucket/state"'),
     "sink among sources": (('"data/left"', '"{data,out}/*"'), "[sink].path", 20, "It is the folder of [left].path (line 5)"),
@@ -109,6 +109,10 @@ MISTAKES = {
     "sink format": (('format = "parquet"\npath = "out', 'format = "consol"\npath = "out'), "[sink].format", 19, 'did you mean "console"?'),
     "column twice": (("v1 double, i1 double", "v1 double, V1 double"), "[left].schema", 6, "two columns named 'V1'"),
     "hash without equality": (("[sink]", "scheme = \"hash\"\n[sink]"), "[join].scheme", 18, "needs an equality between the sides"),
+    "slices without time": (('kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds"', 'kind = "last", rows = 9}\nscheme = "slices(rounds=2)" # {'), "[join].scheme", 16, "It needs a time window, and the window is"),
+    "scheme setting": (("[sink]", "scheme = \"fastjoin(treshold=1.3)\"\n[sink]"), "[join].scheme", 18, "did you mean 'threshold'?"),
+    "scheme value": (("[sink]", "scheme = \"matrix(rows=two)\"\n[sink]"), "[join].scheme", 18, "rows='two'. It is the number of rows of the matrix"),
+    "scheme with half a setting": (("[sink]", "scheme = \"matrix(rows)\"\n[sink]"), "[join].scheme", 18, "'rows' is not a setting"),
     "hash index": (("[sink]", "index = \"hash\"\n[sink]"), "[join].index", 18, "needs an equality between the sides"),
     "number over time": (('span = "10 seconds"', "span = 10"), "[join].window", 15, "mixes plain numbers"),
     "number over timestamp": (('span = "10 seconds", on = "ts", delay = "5 seconds"', 'span = 10, on = "ts"'), "[join].window.span", 15, 'span = "10 seconds"'),
@@ -135,7 +139,7 @@ def test_a_mistake_names_key_line_and_what_would_be_right(tmp_path, name) -> Non
     assert any(k == key and said in text for k, _, text in found), found
 
 
-NUL = "It holds a NUL character, which no path and no SQL has. take \\u0000 out of it."
+NUL = "It contains a NUL character, which paths and SQL cannot have. remove \\u0000 from it."
 HOLDS_NUL = {
     "[left].path": ('path = "data/left"', 'path = "data\\u0000left"', 5),
     "[right].options.path": ('path = "data/right"', 'options = { path = "data\\u0000right" }', 10),
@@ -248,11 +252,19 @@ def test_lines_of_keys() -> None:
 
 
 def test_columns_of_schema_and_selection() -> None:
-    assert schema_columns("`a b` int NOT NULL, m map<string, int>, d decimal(10, 2)") == ("a b", "m", "d")
+    assert list(schema_types("`a b` int NOT NULL, m map<string, int>, d decimal(10, 2)")) == ["a b", "m", "d"]
     assert selected_columns(["*", "a + 1 AS c"], ("a", "b")) == ("a", "b", "c")
     assert selected_columns(["*"], None) is None
 
 
 def test_the_examples_are_sound() -> None:
-    for path in sorted((Path(__file__).parents[2] / "examples").glob("*.toml")):
+    examples = sorted((Path(__file__).parents[2] / "examples").glob("*.toml"))
+    assert examples
+    for path in examples:
         assert load_job(path).path == path
+
+
+def test_a_scheme_keeps_the_settings_of_its_name(tmp_path) -> None:
+    path = tmp_path / "job.toml"
+    path.write_text(WHOLE.replace("[sink]", 'scheme = "adsp(memory=4e5, patience=2)"\n[sink]', 1))
+    assert load_job(path).scheme == "adsp(memory=4e5, patience=2)"

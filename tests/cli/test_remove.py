@@ -9,7 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.observe.leftover_states import ONE, TWO, spark_checkpoint, stored
-from weft.cli import app, remove
+from weft.cli import app
+from weft.cli import state as commands
 
 
 def call(*words: object, answer: str | None = None) -> Any:
@@ -36,15 +37,15 @@ def test_a_dry_run_lists_and_removes_nothing(state) -> None:
     assert done.exit_code == 0
     for said in (
         f"{ONE}  checkpoint gone  ", "l.x <= r.x  (join-1)", "UTC, 2 hours ago", f"checkpoint {state.parent}/gone",
-        "may be running: checkpoint unknown, but it has written lately", "Left out: 1 with a checkpoint.",
-        "Would go: 1 query, ", "Nothing was removed.",
+        "may be running: checkpoint unknown, but it wrote recently", "Skipped: 1 with a checkpoint.",
+        "Would be removed: 1 query, ", "Nothing was removed.",
     ):  # fmt: skip
         assert said in done.output
     assert left(state) == {"0c", "7d", "8e"}
 
 
 def test_it_asks_on_a_terminal(state, monkeypatch) -> None:
-    monkeypatch.setattr(remove, "_terminal", lambda: True)
+    monkeypatch.setattr(commands, "_terminal", lambda: True)
     done = call(state, "--stale", answer="n\n")
     assert done.exit_code == 1
     assert "Remove 1 query, " in done.output and "Nothing was removed." in done.output
@@ -61,14 +62,14 @@ def test_it_refuses_where_nobody_can_say_yes(state) -> None:
         done = call(state, "--stale", *extra)
         assert done.exit_code == 2
         said = " ".join(done.output.split())
-        assert "nobody has said yes" in said and why in said and "add --yes to remove it" in said
+        assert "it was not confirmed" in said and why in said and "add --yes to remove it" in said
     assert left(state) == {"0c", "7d", "8e"}
 
 
 def test_one_query_by_the_start_of_its_id(state) -> None:
     done = call(state, "7d1f", "--yes")
     assert done.exit_code == 0
-    assert "asked for" in done.output and "its checkpoint is there, and of no use afterwards" in done.output
+    assert "asked for" in done.output and "its checkpoint exists, and cannot be used afterwards" in done.output
     assert left(state) == {"0c", "8e"}
     done = call(state, "7d1f", "--yes")
     assert done.exit_code == 2 and "No query under" in done.output
@@ -106,7 +107,7 @@ def test_what_fails_is_told(state, monkeypatch) -> None:
 
 
 def test_what_should_go_must_be_said(state) -> None:
-    for words, said in (((), "Which queries should go was not said."), ((ONE, "--stale"), "Both a query and --stale")):
+    for words, said in (((), "No query was named."), ((ONE, "--stale"), "Both a query and --stale")):
         done = call(state, *words)
         assert done.exit_code == 2 and said in done.output
         assert "--stale." in " ".join(done.output.split())

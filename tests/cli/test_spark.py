@@ -1,4 +1,4 @@
-"""The commands that start Spark, each in a process of its own: what they print, what they write, how they end."""
+"""The commands that start Spark, in processes of their own: what they print, what they write, how they end."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
+from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
@@ -17,37 +17,60 @@ import pytest
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
+SEVERAL = Path(__file__).with_name("several.py")
 PLANT = (Path(__file__).parent / "plant.toml").read_text(encoding="utf-8")
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 ROWS = 60
 
 
-def command(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class Done:
+    """How a command ended, and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+
+def commands(folder: Path, *several: str) -> list[Done]:
+    """Run commands one after the other in a new process: they share its JVM."""
     env = {**os.environ, "COLUMNS": "110", "SPARK_LOCAL_IP": "127.0.0.1"}
-    return subprocess.run(
-        [sys.executable, "-m", "weft", *words], cwd=folder, env=env, capture_output=True, text=True, check=False
-    )
+    said = folder / "said"
+    said.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, str(SEVERAL), str(said)], input=json.dumps([words.split() for words in several]), cwd=folder,
+        env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    texts = [
+        [(said / f"{number}.{kind}").read_text() for kind in ("code", "out", "err")] for number in range(len(several))
+    ]
+    return [Done(int(code), out, err) for code, out, err in texts]
 
 
 @pytest.fixture
 def job(tmp_path) -> Path:
     """Return a folder with a job and four files of each side; one row a second, values that cross."""
+    return write_job(tmp_path)
+
+
+def write_job(folder: Path) -> Path:
     for side, number in (("left", 1), ("right", 2)):
-        (tmp_path / "data" / side).mkdir(parents=True)
+        (folder / "data" / side).mkdir(parents=True)
         for part in range(4):
             ids = range(part * ROWS // 4, (part + 1) * ROWS // 4)
             times = pa.array([START + timedelta(seconds=i) for i in ids], pa.timestamp("us", "UTC"))
             volts = [float((i * 7 + number) % 10) for i in ids]
             amperes = [float((i * 3 + number) % 10) for i in ids]
             table = pa.table({"id": list(ids), "ts": times, f"v{number}": volts, f"i{number}": amperes})
-            file = tmp_path / "data" / side / f"{part}.parquet"
+            file = folder / "data" / side / f"{part}.parquet"
             pq.write_table(table, file)
             os.utime(file, (1_700_000_000 + part,) * 2)  # a stream of files takes the oldest first
     text = PLANT.replace("[right]", "max_files_per_trigger = 1\n[right]")
-    (tmp_path / "job.toml").write_text(
+    (folder / "job.toml").write_text(
         text + '[trigger]\navailable_now = true\n[spark]\nmaster = "local[2]"\n', encoding="utf-8"
     )
-    return tmp_path
+    return folder
 
 
 def expected() -> int:
@@ -59,49 +82,57 @@ def expected() -> int:
 
 
 def test_a_job_runs_goes_on_and_refuses_another_join(job) -> None:
-    done = command(job, "run", "job.toml", "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    *batches, last = [json.loads(line) for line in done.stdout.splitlines()]
+    text = (job / "job.toml").read_text(encoding="utf-8")
+    (job / "other.toml").write_text(text.replace("l.i1 < r.i2", "l.i1 <= r.i2"), encoding="utf-8")
+    done, again, refused, listed = commands(
+        job, "run job.toml --json", "run job.toml", "run other.toml", "state ls out/state --json"
+    )
+    assert done.code == 0, done.out + done.err
+    *batches, last = [json.loads(line) for line in done.out.splitlines()]
     assert len(batches) == 4 and last["summary"]["batches"] == 4
     assert sum(batch["rows_left"] for batch in batches) == sum(batch["rows_right"] for batch in batches) == ROWS
     assert (last["summary"]["late_left"], last["summary"]["late_right"]) == (0, 0)
     assert last["summary"]["pairs"] == sum(batch["pairs"] for batch in batches) == expected()
     assert pq.ParquetDataset(job / "out" / "pairs").read().num_rows == expected()
-    again = command(job, "run", "job.toml")
-    assert again.returncode == 0, again.stdout + again.stderr
-    assert "goes on after batch 3; its state belongs to this join" in again.stderr
-    assert f"{last['summary']['state_rows']:,} rows" in again.stdout  # no new batch: what was held is held
-    text = (job / "job.toml").read_text(encoding="utf-8")
-    (job / "job.toml").write_text(text.replace("l.i1 < r.i2", "l.i1 <= r.i2"), encoding="utf-8")
-    refused = command(job, "run", "job.toml")
-    assert refused.returncode == 2
-    assert "belongs to another join" in refused.stderr and "Traceback" not in refused.stderr
-    listed = json.loads(command(job, "state", "ls", "out/state", "--json").stdout)
-    assert [(line["batch"], line["tasks"]) for line in listed] == [(3, 2)]
+    assert again.code == 0, again.out + again.err
+    assert "continues after batch 3; its state belongs to this join" in again.err
+    assert f"{last['summary']['state_rows']:,} rows" in again.out  # no new batch: what was held is held
+    assert refused.code == 2
+    assert "belongs to another join" in refused.err and "Traceback" not in refused.err
+    assert [(line["batch"], line["tasks"]) for line in json.loads(listed.out)] == [(3, 2)]
 
 
-def test_explain_tells_scheme_index_and_state(job) -> None:
-    done = command(job, "explain", "job.toml", "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    parts = json.loads(done.stdout)
+@pytest.fixture(scope="module")
+def looked(tmp_path_factory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder, and what the commands said that start Spark and write nothing."""
+    folder = write_job(tmp_path_factory.mktemp("looked"))
+    text = (folder / "job.toml").read_text(encoding="utf-8")
+    (folder / "bad.toml").write_text(text.replace("[right]", 'where = "nofun(v1) > 1"\n[right]'), encoding="utf-8")
+    (folder / "unwritten.toml").write_text(text.replace("out/", "unwritten/"), encoding="utf-8")
+    words = ["explain unwritten.toml --json", "run bad.toml --json", "doctor --master local[2] --state state --json"]
+    return folder, dict(zip(("explain", "run", "doctor"), commands(folder, *words), strict=True))
+
+
+def test_explain_tells_scheme_index_and_state(looked) -> None:
+    folder, done = looked[0], looked[1]["explain"]
+    assert done.code == 0, done.out + done.err
+    parts = json.loads(done.out)
     assert parts["scheme"].startswith("slices over 2 tasks") and "15 seconds" in parts["state"]
-    assert not (job / "out").exists()
+    assert not (folder / "unwritten").exists()
 
 
-def test_what_only_spark_can_see_is_an_error_of_the_job(job) -> None:
-    text = (job / "job.toml").read_text(encoding="utf-8")
-    (job / "job.toml").write_text(text.replace("[right]", 'where = "nofun(v1) > 1"\n[right]'), encoding="utf-8")
-    done = command(job, "run", "job.toml", "--json")
-    assert done.returncode == 2 and not done.stderr  # neither a traceback nor PySpark's own log of it
-    (mistake,) = json.loads(done.stdout)["mistakes"]
+def test_what_only_spark_can_see_is_an_error_of_the_job(looked) -> None:
+    done = looked[1]["run"]
+    assert done.code == 2 and not done.err  # neither a traceback nor PySpark's own log of it
+    (mistake,) = json.loads(done.out)["mistakes"]
     assert (mistake["key"], mistake["line"]) == ("[left].where", 9)
-    assert "Spark does not take this condition" in mistake["what"] and "nofun" in mistake["what"]
+    assert "Spark rejects this condition" in mistake["what"] and "nofun" in mistake["what"]
 
 
-def test_doctor_asks_the_executors(tmp_path) -> None:
-    done = command(tmp_path, "doctor", "--master", "local[2]", "--state", str(tmp_path / "state"), "--json")
-    data = json.loads(done.stdout)
-    assert done.returncode == (0 if data["ok"] else 1)
+def test_doctor_asks_the_executors(looked) -> None:
+    done = looked[1]["doctor"]
+    data = json.loads(done.out)
+    assert done.code == (0 if data["ok"] else 1)
     executors = [check for check in data["checks"] if check["where"].startswith("executor")]
     assert {"Python", "pyspark", "memory", "state path"} <= {check["name"] for check in executors}
     assert {check["verdict"] for check in executors if check["name"] == "state path"} == {"ok"}
@@ -116,7 +147,6 @@ def test_ctrl_c_stops_a_query_and_sums_it_up(job) -> None:
     with subprocess.Popen(words, cwd=job, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as running:
         assert running.stdout is not None
         first = json.loads(running.stdout.readline())
-        time.sleep(1)
         running.send_signal(signal.SIGINT)
         rest, errors = running.communicate(timeout=120)
     assert running.returncode == 0, errors

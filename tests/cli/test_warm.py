@@ -1,4 +1,4 @@
-"""`weft warm`, and what doctor and demo make of it, as a user sees them; what is compiled is shown in tests/local."""
+"""`weft warm`, and what doctor and demo make of it, as a user sees them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from typer.testing import CliRunner
 
 from weft.cli import app, doctor, warm
-from weft.local.compiled import Compiled
-from weft.local.warm import Step
+from weft.cli.warm import CompiledKernels
+from weft.cli.warm_joins import WarmStep
 
 
 @pytest.fixture
@@ -23,10 +23,10 @@ def ran(monkeypatch) -> list[str]:
         ran.append("one")
         kept["new"] = ""
 
-    monkeypatch.setattr(warm, "STEPS", (Step("one", (compiles,)), Step("two", (lambda: ran.append("two"),))))
+    monkeypatch.setattr(warm, "STEPS", (WarmStep("one", (compiles,)), WarmStep("two", (lambda: ran.append("two"),))))
     monkeypatch.setattr(warm, "kept_variants", lambda: dict(kept))
-    monkeypatch.setattr(warm, "note_compiled", lambda: Compiled(len(kept), len(kept), "/cache"))
-    monkeypatch.setattr(warm, "compiled", lambda: Compiled(len(kept), None, "/cache"))
+    monkeypatch.setattr(warm, "note_compiled", lambda: CompiledKernels(len(kept), len(kept), "/cache"))
+    monkeypatch.setattr(warm, "compiled", lambda: CompiledKernels(len(kept), None, "/cache"))
     return ran
 
 
@@ -52,7 +52,7 @@ def test_json_has_seconds_and_counts(ran) -> None:
 def test_a_demo_warms_what_it_needs_unless_it_is_warm(ran, monkeypatch) -> None:
     warm.warm_for("two", quiet=True)
     assert ran == ["two"]
-    monkeypatch.setattr(warm, "compiled", lambda: Compiled(2, 2, "/cache"))
+    monkeypatch.setattr(warm, "compiled", lambda: CompiledKernels(2, 2, "/cache"))
     warm.warm_for("two", quiet=True)
     assert ran == ["two"]
 
@@ -60,22 +60,22 @@ def test_a_demo_warms_what_it_needs_unless_it_is_warm(ran, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("now", "verdict", "found"),
     [
-        (Compiled(9, 9, "/c"), "ok", "compiled: 9 of 9, in /c"),
-        (Compiled(4, 9, "/c"), "warn", "partly compiled: 4 of 9, in /c"),
-        (Compiled(4, None, "/c"), "warn", "partly compiled: 4 by earlier joins, in /c"),
-        (Compiled(0, None, "/c"), "warn", "not compiled, in /c"),
+        (CompiledKernels(9, 9, "/c"), "ok", "compiled: 9 of 9, in /c"),
+        (CompiledKernels(4, 9, "/c"), "warn", "partly compiled: 4 of 9, in /c"),
+        (CompiledKernels(4, None, "/c"), "warn", "partly compiled: 4 by earlier joins, in /c"),
+        (CompiledKernels(0, None, "/c"), "warn", "not compiled, in /c"),
     ],
 )
 def test_doctor_tells_whether_kernels_are_compiled(monkeypatch, now, verdict, found) -> None:
-    monkeypatch.setattr("weft.local.compiled.compiled", lambda: now)
+    monkeypatch.setattr("weft.cli.warm.compiled", lambda: now)
     check = doctor.check_kernels()
     assert (check.name, check.verdict, check.found) == ("kernels", verdict, found)
     assert ("run `weft warm`" in check.todo) == (verdict == "warn")
 
 
 def test_doctor_tells_when_it_cannot_tell(monkeypatch) -> None:
-    def fail() -> Compiled:
+    def fail() -> CompiledKernels:
         raise AttributeError("no _cache")
 
-    monkeypatch.setattr("weft.local.compiled.compiled", fail)
-    assert doctor.check_kernels().found == "whether they are compiled cannot be told: no _cache"
+    monkeypatch.setattr("weft.cli.warm.compiled", fail)
+    assert doctor.check_kernels().found == "cannot tell whether they are compiled: no _cache"

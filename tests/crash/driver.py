@@ -6,13 +6,8 @@ Reads FOLDER/left and FOLDER/right file by file, writes FOLDER/out, and FOLDER/d
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 from pathlib import Path
 from typing import Any
-
-os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
-os.environ["SPARK_LOCAL_IP"] = "127.0.0.1"
 
 ON = "abs(l.x - r.x) <= 40"
 SAME = "(l.x & -256) = (r.x & -256)"
@@ -22,30 +17,36 @@ SCHEMA = "id bigint, ts timestamp_ntz, x bigint"
 
 
 def quick_session(folder: Path, master: str, more: list[str]) -> Any:
-    """Start a small Spark; `more` are settings `key=value`."""
-    from pyspark.sql import SparkSession
+    """Start a small Spark that keeps few versions; `more` are settings `key=value`."""
+    from weft_lab.torture.small_session import small_session
 
-    conf = {
-        "spark.ui.enabled": "false",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "512m",
-        # It starts a dozen times and works for seconds: what pays off later is left out.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto",
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.streaming.minBatchesToRetain": "2",
-        "spark.local.dir": str(folder / "local"),
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        **dict(item.split("=", 1) for item in more),
-    }
-    builder = SparkSession.builder.master(master).appName("weft crash test")
-    for key, value in conf.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
+    conf = dict(item.split("=", 1) for item in more)
+    return small_session(folder, master, {"spark.sql.streaming.minBatchesToRetain": "2", **conf})
+
+
+def join_files(folder: Path, master: str, tasks: int, scheme: str, conf: list[str]) -> None:
+    """Join all files there are, and say that it is done."""
+    import weft
+
+    # All of them as eager as they can be: there should be a migration to be killed in.
+    schemes: dict[str, Any] = {
+        "range": "range", "adsp": weft.schemes.Adsp(patience=1),
+        "fastjoin": weft.schemes.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True),
+    }  # fmt: skip
+    spark = quick_session(folder, master, conf)
+    sides = [
+        spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / side))
+        for side in ("left", "right")
+    ]
+    pairs = weft.join(
+        *sides, on=CONDITIONS[scheme], window=weft.within(NEAR, on="ts", delay=DELAY), scheme=schemes[scheme], tasks=tasks,
+        select=["l.id AS l", "r.id AS r"], state=str(folder / "state"),
+    )  # fmt: skip
+    writer = pairs.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
+    query = writer.trigger(availableNow=True).start(str(folder / "out"))
+    query.awaitTermination()
+    (folder / "done").write_text("done")
+    spark.stop()
 
 
 def main() -> None:
@@ -55,31 +56,7 @@ def main() -> None:
     parser.add_argument("--tasks", type=int, default=3)
     parser.add_argument("--scheme", choices=sorted(CONDITIONS), default="range")
     parser.add_argument("--conf", action="append", default=[])
-    args = parser.parse_args()
-
-    import weft
-
-    folder: Path = args.folder
-    # All of them as eager as they can be: there should be a migration to be killed in.
-    schemes: dict[str, Any] = {
-        "range": "range", "adsp": weft.Adsp(patience=1),
-        "fastjoin": weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True),
-    }  # fmt: skip
-    spark = quick_session(folder, args.master, args.conf)
-    sides = [
-        spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / side))
-        for side in ("left", "right")
-    ]
-    pairs = weft.join(
-        *sides, on=CONDITIONS[args.scheme], window=weft.within(NEAR, on="ts", delay=DELAY), scheme=schemes[args.scheme],
-        tasks=args.tasks,
-        select=["l.id AS l", "r.id AS r"], state=str(folder / "state"),
-    )  # fmt: skip
-    writer = pairs.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
-    query = writer.trigger(availableNow=True).start(str(folder / "out"))
-    query.awaitTermination()
-    (folder / "done").write_text("done")
-    spark.stop()
+    join_files(**vars(parser.parse_args()))
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ def main() -> None:
     source = spark.readStream.schema("n bigint, document string").option("maxFilesPerTrigger", 1)
     pairs = weft.natural_join(
         source.parquet(str(folder / "documents")), id="n", window=weft.within(SPAN, on="n"), tasks=3,
-        scheme=weft.Association(theta=0.0, delta=1, enough=1, worth=0.0), state=str(folder / "state"),
+        scheme=weft.schemes.Association(theta=0.0, delta=1, enough=1, worth=0.0), state=str(folder / "state"),
     )  # fmt: skip
     writer = pairs.selectExpr("left_id AS l", "right_id AS r", "merged").writeStream.format("parquet")
     writer = writer.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 from collections import Counter
@@ -11,25 +12,26 @@ from pathlib import Path
 import pytest
 
 from tests.crash.driver import CONDITIONS
-from tests.crash.scene import Spawned, committed_files, drive, oracle, sink, wait_for, write_input
+from tests.crash.scene import drive, oracle, sink, wait_for, write_input
 from weft.observe import find_query, inspect_query, read_batch
+from weft_lab.torture.processes import Spawned, committed_files
 
 pytestmark = pytest.mark.crash
 
-FILES, KILLS = 25, 10
+MOMENTS = ("planned", "first manifest", "planned", "output")
 
 
-@pytest.mark.timeout(1200)  # under three minutes on an idle machine
-def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
+@pytest.mark.timeout(1200)  # under a minute on an idle machine, the long one under three
+@pytest.mark.parametrize(("files", "kills"), [(12, 4), pytest.param(25, 10, marks=pytest.mark.long)])
+def test_driver_killed_at_random_moments(tmp_path: Path, files: int, kills: int) -> None:
     """JVM, driver and Python workers die together, in the middle of batches, also of those in which state migrates."""
-    write_input(tmp_path, FILES)
+    write_input(tmp_path, files)
     draw = random.Random(20261115)
     # Batch 0 writes the first state, batch 2 is routed by the first ranges: a migration of all state. The rest is chance.
-    batches = [0, 2, *sorted(draw.sample(range(3, FILES - 5), KILLS - 2))]
+    batches = [0, 2, *sorted(draw.sample(range(3, files - 5), kills - 2))]
     inside: Counter[bool] = Counter()
     commits = tmp_path / "checkpoint" / "commits"
-    for batch in batches:
-        moment = draw.choice(["planned", "planned", "first manifest", "output"])
+    for batch, moment in zip(batches, itertools.cycle(MOMENTS), strict=False):
         with drive(tmp_path) as driver:
             come = partial(reached, tmp_path, batch, moment)
             wait_for(come, 240, f"batch {batch} {moment}", alive=[driver])
@@ -41,13 +43,13 @@ def test_driver_killed_at_random_moments(tmp_path: Path) -> None:
         wait_for((tmp_path / "done").exists, 240, "the last run", alive=[driver])
 
     expected = oracle(tmp_path)
-    assert len(expected) > 10_000
+    assert len(expected) > 400 * files
     assert sink(tmp_path) == expected
-    assert inside[True] >= KILLS // 2, "too few kills hit the middle of a batch to prove anything"
+    assert inside[True] >= kills // 2, "too few kills hit the middle of a batch to prove anything"
     view = inspect_query(str(tmp_path / "state"))
     # A kill between Spark's log of files and its log of offsets makes one batch of two files.
     assert view.last_good == view.last_batch == max(int(p.name) for p in commits.iterdir() if p.name.isdigit())
-    assert view.last_batch >= 19
+    assert view.last_batch >= files - 1 - kills // 2
     assert view.plan["scheme"] == "range"  # it began as a matrix
     assert not view.damage
 
@@ -85,7 +87,7 @@ def reached(folder: Path, batch: int, moment: str) -> bool:
 @pytest.mark.timeout(400)
 def test_worker_killed_on_a_real_cluster(tmp_path: Path) -> None:
     """A standalone cluster: one of two workers dies with its executor, another one is started, the query goes on."""
-    batches = 12
+    batches = 8
     write_input(tmp_path, batches)
     with _Cluster(tmp_path) as cluster:
         first = cluster.worker()
@@ -139,18 +141,8 @@ class _Cluster:
     def worker(self) -> Spawned:
         """Start a worker with one core and wait until the master knows it."""
         number = len(list(self.folder.glob("worker-*.log")))
-        options = [
-            "-c",
-            "1",
-            "-m",
-            "1g",
-            "--host",
-            "127.0.0.1",
-            "--webui-port",
-            "0",
-            "-d",
-            str(self.folder / f"work-{number}"),
-        ]
+        place = ["--host", "127.0.0.1", "--webui-port", "0", "-d", str(self.folder / f"work-{number}")]
+        options = ["-c", "1", "-m", "1g", *place]
         process = self._start(f"worker-{number}", "worker.Worker", *options, self.url)
         wait_for(
             lambda: "Successfully registered with master" in process.path.read_text(), 60, "a worker", alive=[process]

@@ -198,7 +198,7 @@ def test_query(query: Query, spark: SparkSession, data_dir: Path, tmp_path: Path
 
 def test_everything_is_used() -> None:
     from weft.index import INDEXES
-    from weft.routing import SCHEMES
+    from weft_lab.schemes import SCHEMES
 
     assert (
         {"auto", "broadcast", "hash", "matrix", "range", "split"}

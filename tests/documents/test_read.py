@@ -14,10 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
-from weft.documents import Coded, Reader, coded_members, members_of
+from weft.documents import Coded, DocumentReader, coded_members, members_of
 from weft.documents.general import Refusal, spelled_number
 from weft.errors import SpecError
-from weft.kernels.json_text import LEVELS
+from weft.kernels.documents.json_text import LEVELS
 
 numbers = st.one_of(
     st.integers(-(10**24), 10**24), st.floats(allow_nan=False, allow_infinity=False),
@@ -46,7 +46,7 @@ def written(value: Any, blanks: bool, ascii_only: bool) -> bytes:
 @at_most(100)
 def test_members_of_one_name_read_alike(pairs: list[tuple[str, str]], nulls: bool) -> None:
     text = "{" + ",".join(f'"{name}":{value}' for name, value in pairs) + "}"
-    read = Reader("value" if nulls else "absent").read(pa.array([text]))
+    read = DocumentReader("value" if nulls else "absent").read(pa.array([text]))
     assert read.coded.members(0) == members_of(text, nulls=nulls)
 
 
@@ -56,7 +56,7 @@ def test_the_fast_reader_reads_as_the_general_one(
     value: dict[str, Any], blanks: bool, ascii_only: bool, nulls: bool, sets: bool
 ) -> None:
     raw = written(value, blanks, ascii_only)
-    reader = Reader("value" if nulls else "absent", "sets" if sets else "whole")
+    reader = DocumentReader("value" if nulls else "absent", "sets" if sets else "whole")
     read = reader.read(pa.array([raw], pa.binary()))
     try:
         expected = members_of(raw.decode(), nulls=nulls, sets=sets)
@@ -72,7 +72,7 @@ def test_the_fast_reader_reads_as_the_general_one(
 @at_most(400)
 def test_garbage_is_refused_exactly_when_python_refuses_it(tokens: list[str]) -> None:
     text = "{" + "".join(tokens)
-    read = Reader().read(pa.array([text]))
+    read = DocumentReader().read(pa.array([text]))
     try:
         expected: list[str] | None = members_of(text)
     except ValueError:
@@ -86,23 +86,23 @@ def test_numbers_compare_by_decimal_value(number: Decimal, zeros: int, power: st
     text = f"{number:f}" if abs(number.adjusted()) < 40 else f"{number:e}"
     if "e" not in text.lower():
         text = (text if "." in text else text + ".") + "0" * (zeros + 1) + power
-    read = Reader().read(pa.array([f'{{"a":{text}}}']))
+    read = DocumentReader().read(pa.array([f'{{"a":{text}}}']))
     assert read.coded.members(0) == [f'"a":{spelled_number(text)}']
     assert Decimal(spelled_number(text)) == Decimal(text)
 
 
 def test_equal_values_have_equal_words_and_different_ones_do_not() -> None:
     texts = ['{"a":1}', '{"a":1.0}', '{"a":10e-1}', '{"a":"1"}', '{"a":true}', '{"b":1}', '{"\\u0061":1}']
-    pairs = Reader().read(pa.array(texts)).coded.pairs
+    pairs = DocumentReader().read(pa.array(texts)).coded.pairs
     assert [int(p == pairs[0]) for p in pairs] == [1, 1, 1, 0, 0, 0, 1]
-    large = Reader().read(pa.array(['{"a":9007199254740993}', '{"a":9007199254740992}'])).coded.pairs
+    large = DocumentReader().read(pa.array(['{"a":9007199254740993}', '{"a":9007199254740992}'])).coded.pairs
     assert large[0] != large[1]
 
 
 def test_lines_that_are_no_objects_are_counted_with_their_reason() -> None:
     rows = [b'{"a":1}', b"", b"  ", b"[1]", b'"x"', b"nonsense", b'{"a":1', b'{"a":\xff}', b'{"a":"\xff"}', b'{"a":NaN}',
             b'{"a":1}{', b'{"a":01}', b'{"a":1e9999999999}', None, b'{"a":"\x01"}']  # fmt: skip
-    read = Reader().read(pa.array(rows, pa.binary()))
+    read = DocumentReader().read(pa.array(rows, pa.binary()))
     assert read.refused.tolist() == list(range(1, len(rows)))
     assert read.counts() == {"empty": 3, "not an object": 2, "not JSON": 7, "not UTF-8": 1,
                              "a number's exponent has more than 9 digits": 1}  # fmt: skip
@@ -116,7 +116,7 @@ def test_nesting_ends_at_a_stated_level(levels: int, kind: str) -> None:
         "objects": '{"a":' * levels + "1" + "}" * levels, "arrays": '{"a":' + "[" * (levels - 1) + "]" * (levels - 1) + "}",
         "odd": '{"a":' + "[" * (levels - 2) + "{}" + "]" * (levels - 2) + "}",
     }[kind]  # fmt: skip
-    read = Reader().read(pa.array([inner, '{"x":1}']))
+    read = DocumentReader().read(pa.array([inner, '{"x":1}']))
     assert read.reasons == (() if levels == LEVELS else (f"nested deeper than {LEVELS} levels",))
     assert read.coded.members(1) == ['"x":1']
 
@@ -124,27 +124,27 @@ def test_nesting_ends_at_a_stated_level(levels: int, kind: str) -> None:
 def test_a_huge_document_is_read() -> None:
     text = json.dumps({f"key{n}": "x" * 1000 for n in range(10_000)} | {"list": [1e20] * 100_000})
     assert len(text) > 10_000_000
-    read = Reader().read(pa.array([text, '{"x":1}']))
+    read = DocumentReader().read(pa.array([text, '{"x":1}']))
     assert read.coded.sizes.tolist() == [10_001, 1] and not len(read.refused)
 
 
 def test_of_equal_paths_the_last_counts() -> None:
-    read = Reader().read(
+    read = DocumentReader().read(
         pa.array(['{"a":1,"b":2,"a":3,"c":{"d":1},"c.d":2}', '{"a":{"b":1},"a":{"c":2}}', '{"a":1,"a":null}'])
     )
     assert read.coded.members(0) == ['"b":2', '"a":3', '"c.d":2']
     assert read.coded.members(1) == ['"a.b":1', '"a.c":2']  # paths are compared, not objects
-    many = Reader().read(pa.array([json.dumps({f"k{n}": n for n in range(40)})[:-1] + ',"k7":0}']))
+    many = DocumentReader().read(pa.array([json.dumps({f"k{n}": n for n in range(40)})[:-1] + ',"k7":0}']))
     assert many.coded.sizes.tolist() == [40] and many.coded.members(0)[-1] == '"k7":0'
 
 
 def test_null_and_arrays_are_options() -> None:
     text = pa.array(['{"a":null,"b":[2,1,2]}', '{"b":[1,2]}'])
-    plain, other = Reader().read(text).coded, Reader("value", "sets").read(text).coded
+    plain, other = DocumentReader().read(text).coded, DocumentReader("value", "sets").read(text).coded
     assert plain.members(0) == ['"b":[2,1,2]'] and other.members(0) == ['"a":null', '"b":[1,2]']
     assert other.pairs[1] == other.pairs[2]
     with pytest.raises(SpecError, match="nulls="):
-        Reader(nulls="maybe")
+        DocumentReader(nulls="maybe")
 
 
 def test_structs_and_maps_read_as_their_text_would() -> None:
@@ -162,23 +162,23 @@ def test_structs_and_maps_read_as_their_text_would() -> None:
         for row in rows
     ]
     for nulls in ("absent", "value"):
-        found, expected = Reader(nulls).read(struct), Reader(nulls).read(pa.array(plain))
+        found, expected = DocumentReader(nulls).read(struct), DocumentReader(nulls).read(pa.array(plain))
         assert [found.coded.members(i) for i in range(3)] == [expected.coded.members(i) for i in range(3)]
     assert found.reasons == ("empty",)
     maps = pa.array([[("k", "v"), ("é", None)], [], None, [("x.y", "1")]], pa.map_(pa.string(), pa.string()))
-    read = Reader("value").read(maps.slice(0, 4))
+    read = DocumentReader("value").read(maps.slice(0, 4))
     assert [read.coded.members(i) for i in range(4)] == [['"k":"v"', '"é":null'], [], [], ['"x.y":"1"']]
-    assert Reader().read(maps.slice(3)).coded.members(0) == ['"x.y":"1"']
+    assert DocumentReader().read(maps.slice(3)).coded.members(0) == ['"x.y":"1"']
     pairs = pa.array([{"a": [1, 2]}, {"a": None}], pa.struct({"a": pa.list_(pa.int8(), 2)}))
-    assert Reader().read(pairs).coded.members(0) == ['"a":[1,2]']
+    assert DocumentReader().read(pairs).coded.members(0) == ['"a":[1,2]']
     with pytest.raises(SpecError, match="column of documents"):
-        Reader().read(pa.array([1]))
+        DocumentReader().read(pa.array([1]))
 
 
 @given(st.lists(objects, max_size=6), st.data())
 def test_taking_and_appending_documents(docs: list[dict[str, Any]], data: st.DataObject) -> None:
     texts = pa.array([written(doc, False, True) for doc in docs], pa.binary())
-    coded = Reader().read(texts).coded
+    coded = DocumentReader().read(texts).coded
     rows = np.array(data.draw(st.lists(st.integers(0, max(0, len(docs) - 1)), max_size=8 if docs else 0)), np.int64)
     taken = coded.take(rows)
     assert [taken.members(i) for i in range(len(rows))] == [coded.members(int(row)) for row in rows]

@@ -66,7 +66,7 @@ def test_a_late_row_that_no_task_wants_is_still_counted(tasks):
     """An empty interval (from 9 to 1) is kept nowhere and asks nobody once ranges are cut."""
     first: tuple[list, list] = ([(x, x + 1, 10) for x in range(9)], [(x, x, 10) for x in range(9)])
     batches = [first, first, first, ([(9, 1, 5)], [])]
-    scheme = weft.Range(enough=1, imbalance=1.0)
+    scheme = weft.schemes.Range(enough=1, imbalance=1.0)
     assert late("r.x BETWEEN l.x AND l.hi", batches, tasks, scheme) == {"left": 1, "right": 0}
 
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import weft
-from weft.engine.unordered import terms_hold
+from weft.engine.self_join import terms_hold
 from weft.spec import Op, Term
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +41,7 @@ def found_in(index: Runs, keys: list[int], chunk: int) -> Counter[tuple[int, int
 
 def test_a_probe_leaves_nothing_for_the_garbage_collector() -> None:
     """What a probe held goes with it; in a circle it would stay until Python looks for circles."""
-    index = Runs(Layout(key=KEY), TIME, small=2)
+    index = Runs(Layout(key=KEY), TIME, replace(Runs.default_merging, small=2))
     index.insert(block_of([1, 2, 3], 0, 0))
     found_in(index, [1, 4], 10)  # compiles
     gc.collect()
@@ -57,7 +58,7 @@ def test_a_probe_leaves_nothing_for_the_garbage_collector() -> None:
 @at_most(150)
 def test_packing_never_shows(batches, probe, keep, chunk, restore) -> None:
     stored: dict[int, tuple[int, int]] = {}
-    index = Runs(Layout(key=KEY), TIME, small=2)
+    index = Runs(Layout(key=KEY), TIME, replace(Runs.default_merging, small=2))
     for time, keys in enumerate(batches):
         first = len(stored)
         stored |= {first + i: (k, time) for i, k in enumerate(keys)}
@@ -65,7 +66,7 @@ def test_packing_never_shows(batches, probe, keep, chunk, restore) -> None:
         index.insert(block_of(keys, time, first))
         index.validate()
         if restore:
-            runs, index = index.snapshot(), Runs(Layout(key=KEY), TIME, small=2)
+            runs, index = index.snapshot(), Runs(Layout(key=KEY), TIME, replace(Runs.default_merging, small=2))
             index.restore(runs, time - keep)
         found = found_in(index, probe, chunk)
         wanted = Counter((i, j) for i, p in enumerate(probe) for j, (k, _) in stored.items() if abs(p - k) <= 2)
@@ -83,6 +84,6 @@ def test_keys_that_drift_are_packed_again_now_and_then(step: int) -> None:
         found = sum(found_in(index, [time * step + 5], 100).values())
         assert found == 5 if step else found >= 5 * (1 + min(time, 10)), "rows that have expired may still be found"
         index.validate()
-        packed = [held.packed for held in index._held]
+        packed = [held.packed for held in index._runs]
         frames |= {each.frame for each in packed if each is not None}
     assert 1 <= len(frames) <= 15

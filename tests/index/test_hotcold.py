@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -44,7 +45,7 @@ def skewed(rows: int, seed: int) -> np.ndarray:
 
 @pytest.mark.paper("000-23", "000-25", "000-05", "Y03")
 def test_hot_keys_live_in_the_hot_runs_and_the_chain_drops_whole_links():
-    index, rows = HotCold(LAYOUT, TIME, small=500), 2_000
+    index, rows = HotCold(LAYOUT, TIME, replace(HotCold.default_merging, small=500)), 2_000
     for batch in range(40):
         index.expire((batch - 10) * rows)
         index.insert(block_of(skewed(rows, batch), np.arange(batch * rows, (batch + 1) * rows)))
@@ -58,18 +59,18 @@ def test_hot_keys_live_in_the_hot_runs_and_the_chain_drops_whole_links():
 
 @pytest.mark.paper("000-26")
 def test_a_key_that_turns_hot_leaves_its_old_rows_in_the_chain():
-    index = HotCold(LAYOUT, None, small=10)
+    index = HotCold(LAYOUT, None, replace(HotCold.default_merging, small=10))
     index.insert(block_of(np.arange(100, 1000), np.zeros(900)))
     assert hot_keys(index) == set()
     index.insert(block_of([150] * 60 + list(range(2000, 2040)), np.zeros(100), 900))
     assert hot_keys(index) == {150}
     assert links_with(index, 150) == 1
-    assert sum(int(count_of(held.leading, np.array([150]))[0]) for held in index._held) == 61
+    assert sum(int(count_of(held.leading, np.array([150]))[0]) for held in index._runs) == 61
 
 
 @pytest.mark.paper("000-27", "000-28")
 def test_a_key_that_turns_cold_moves_to_the_active_link_with_its_timestamps():
-    index = HotCold(LAYOUT, TIME, small=10)
+    index = HotCold(LAYOUT, TIME, replace(HotCold.default_merging, small=10))
     index.insert(block_of(np.arange(100, 1000), np.full(900, 5)))
     index.insert(block_of([7] * 30 + list(range(2000, 2070)), np.full(100, 6), 900))
     assert hot_keys(index) == {7}
@@ -84,7 +85,7 @@ def test_a_key_that_turns_cold_moves_to_the_active_link_with_its_timestamps():
 
 @pytest.mark.paper("000-29")
 def test_rows_of_a_key_that_stays_hot_expire():
-    index = HotCold(LAYOUT, TIME, small=50)
+    index = HotCold(LAYOUT, TIME, replace(HotCold.default_merging, small=50))
     for batch in range(60):
         index.expire((batch - 3) * 100)
         index.insert(
@@ -110,7 +111,7 @@ step = st.tuples(
 @at_most(100)
 def test_moods_never_show(steps, op, kind):
     """Any keys in any bursts: probes find what a list finds."""
-    index = kind(LAYOUT, TIME, small=4, fanout=2)
+    index = kind(LAYOUT, TIME, replace(kind.default_merging, small=4, fanout=2))
     held: list[tuple[int, int]] = []
     term = Term(KEY, op, KEY)
     for now, (bursts, older) in enumerate(steps):

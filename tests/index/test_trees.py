@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -15,12 +16,13 @@ from hypothesis import strategies as st
 
 from tests.examples import at_most
 from weft.errors import SpecError
-from weft.index import BPlusTree, Chained, CssTree, ImTree, Layout, PimTree, Probe, RoundRobin, TreeSet, make_index
+from weft.index import Layout, MergePolicy, PimTree, Probe, TreeSet, make_index
 from weft.spec.terms import Access, Op, Term
 from weft.types import Block
+from weft_lab.indexes import BPlusTree, Chained, CssTree, ImTree, RoundRobin
 
 quick = at_most(40)
-narrow: dict[str, Any] = {"leaf": 2, "fan": 4, "small": 3, "fanout": 2}
+narrow: dict[str, Any] = {"leaf": 2, "fan": 4}
 KINDS: dict[str, Callable[..., TreeSet]] = {
     "bplustree": partial(BPlusTree, **narrow),
     "css-tree": partial(CssTree, **narrow),
@@ -38,6 +40,10 @@ KINDS: dict[str, Callable[..., TreeSet]] = {
 BAND = Term(0, Op.BAND, 0, -1, 1)
 value = st.integers(0, 9)
 kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+def merging(**changes: Any) -> MergePolicy:
+    return replace(TreeSet.default_merging, **changes)
 
 
 def block_of(keys, times, first):
@@ -68,7 +74,7 @@ def pairs_of(index, keys, chunk=5):
 @quick
 def test_no_history_shows(kind, batches, probe, ratio, drift) -> None:
     """Rows may expire in any order, keys may drift; expired rows are never found, living ones once, duplicates each."""
-    index = KINDS[kind](Layout(key=0), 1, merge_ratio=ratio)
+    index = KINDS[kind](Layout(key=0), 1, merging(small=3, fanout=2, ratio=ratio))
     stored: list[tuple[int, int]] = []
     before = 0
     for number, (rows, step) in enumerate(batches):
@@ -85,7 +91,7 @@ def test_no_history_shows(kind, batches, probe, ratio, drift) -> None:
             (i, j) for i, p in enumerate(probe) for j, (k, t) in enumerate(stored) if abs(p - k) <= 1 and t >= before
         )
         assert pairs_of(index, probe) == wanted
-    copy = KINDS[kind](Layout(key=0), 1)
+    copy = KINDS[kind](Layout(key=0), 1, merging(small=3, fanout=2))
     copy.restore(index.snapshot(), before)
     copy.validate()
     assert pairs_of(copy, probe) == pairs_of(index, probe)
@@ -103,7 +109,7 @@ def slide(index, keys, window, batch):
 def test_sub_indexes_follow_the_values_at_each_merge() -> None:
     """Uniform load for any fixed distribution; after a drift the first merge restores it."""
     random = np.random.default_rng(3)
-    index = PimTree(Layout(key=0), 1, merge_ratio=0.25, small=16)
+    index = PimTree(Layout(key=0), 1, merging(ratio=0.25, small=16))
     slide(index, (random.normal(0, 1, 40_000) * 1e6).astype(np.int64), 16_384, 1024)
     index.validate()
     assert index.sub_indexes > 8
@@ -120,7 +126,7 @@ def test_sub_indexes_follow_the_values_at_each_merge() -> None:
 
 @pytest.mark.paper("002-10", "002-27")
 def test_t_i_is_bounded_by_the_merge_ratio() -> None:
-    index = ImTree(Layout(key=0), 1, merge_ratio=0.5, small=16)
+    index = ImTree(Layout(key=0), 1, merging(ratio=0.5, small=16))
     keys = np.random.default_rng(4).integers(0, 1 << 30, 60_000)
     for first in range(0, 60_000, 500):
         slide_from = first
@@ -134,7 +140,7 @@ def test_t_i_is_bounded_by_the_merge_ratio() -> None:
 def test_a_chain_drops_whole_sub_indexes() -> None:
     keys = np.random.default_rng(5).integers(0, 1 << 30, 80_000)
     for length in (2, 3, 5):
-        index = Chained(Layout(key=0), 1, small=64, length=length)
+        index = Chained(Layout(key=0), 1, merging(small=64), length=length)
         slide(index, keys, 16_000, 500)
         index.validate()
         assert 1 <= len(index._chain) <= 2 * length
@@ -157,10 +163,12 @@ def test_memory_is_told_by_component() -> None:
 
 def test_settings_that_make_no_sense_are_refused() -> None:
     wrongs: dict[str, Callable[..., TreeSet]]
-    wrongs = {"length": Chained, "partitions": RoundRobin, "depth": PimTree, "merge_ratio": ImTree}
+    wrongs = {"length": Chained, "partitions": RoundRobin, "depth": PimTree, "leaf": ImTree}
     for wrong, kind in wrongs.items():
         with pytest.raises(SpecError, match=wrong):
             kind(Layout(key=0), None, **{wrong: -1})
+    with pytest.raises(SpecError, match="merge_ratio"):
+        ImTree(Layout(key=0), None, merging(ratio=-1))
 
 
 @pytest.mark.paper("002-10")
@@ -168,9 +176,9 @@ def test_new_runs_are_t_i_again_after_a_restart() -> None:
     """The trees are loaded when they are looked at; the merge ratio tells which runs make up T_I."""
     keys = np.random.default_rng(7).integers(0, 1 << 30, 9000)
     for ratio, mutable in ((0.5, 1000), (0.05, 0)):
-        index = PimTree(Layout(key=0), 1, merge_ratio=ratio, small=16, fanout=8, few=1)
+        index = PimTree(Layout(key=0), 1, merging(ratio=ratio, small=16, fanout=8, few=1))
         index.insert(block_of(keys[:8000], np.arange(8000), 0))
-        copy = PimTree(Layout(key=0), 1, merge_ratio=ratio, small=16, fanout=8, few=1)
+        copy = PimTree(Layout(key=0), 1, merging(ratio=ratio, small=16, fanout=8, few=1))
         copy.restore(index.snapshot(), 0)
         copy.insert(block_of(keys[8000:], np.arange(8000, 9000), 8000))
         assert not copy._css.entries  # nobody has looked yet
@@ -181,7 +189,7 @@ def test_new_runs_are_t_i_again_after_a_restart() -> None:
 def test_a_name_can_carry_settings() -> None:
     index = make_index("pim-tree(merge_ratio=1/8, depth=2, leaf=4)", Access(within=BAND), None)
     assert isinstance(index, PimTree)
-    assert (index.merge_ratio, index.settings.depth, index.settings.leaf) == (0.125, 2, 4)
+    assert (index.merge_ratio, index.depth, index.settings.leaf) == (0.125, 2, 4)
     for wrong in (
         "runs(depth=1)",
         "bplustree(length=2)",

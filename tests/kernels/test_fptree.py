@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
-from weft.documents import Coded, Reader
-from weft.kernels.doc_join import hash_join, nested_loop
-from weft.kernels.doc_rank import ranked, taken, translated
-from weft.kernels.fptree import build_tree, count_partners, find_partners
+from weft.documents import Coded, DocumentReader
+from weft.kernels.documents.attributes import ranked, taken, translated
+from weft.kernels.documents.fptree import build_tree, count_partners, find_partners
+from weft_lab.kernels.document_joins import hash_join, nested_loop
 
 Doc = dict[str, object]
 
@@ -27,7 +27,7 @@ wide_of = st.lists(st.tuples(bits, bits), max_size=8).map(
 
 
 def coded(docs: list[Doc]) -> Coded:
-    return Reader("value").read(pa.array([json.dumps(doc) for doc in docs], pa.string())).coded
+    return DocumentReader("value").read(pa.array([json.dumps(doc) for doc in docs], pa.string())).coded
 
 
 def join(a: Doc, b: Doc) -> bool:

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tests.examples import at_most
 from tests.kernels.plain import plain
-from weft.kernels import directory, keep, near, search
-from weft.kernels.bounds import float_of, float_range, narrow, word_of_float
+from weft.kernels import pair_filters, search, search_and_emit
+from weft.kernels.words import float_of, float_range, float_words, narrow
 from weft.types import WORD_MAX, WORD_MIN
 
 quick = at_most(60)
@@ -70,7 +70,7 @@ def test_search_and_emission_in_one(keys: list[int], probes: list[tuple[int, int
         found, state = [], np.array([0, -1, 0])
         while state[0] < len(lo):
             probe, out = np.empty(room, np.int32), np.empty(room, np.int32)
-            count = near.emit_near(stored, row, fences.fences, level, first, lo, hi, rows, state, probe, out)
+            count = search_and_emit.emit_near(stored, row, fences.fences, level, first, lo, hi, rows, state, probe, out)
             assert count or state[0] == len(lo)
             found += list(zip(probe[:count].tolist(), out[:count].tolist(), strict=True))
         assert found == wanted
@@ -86,10 +86,10 @@ def test_larger_runs_emit_the_same(n: int, probes: int, width: int) -> None:
     wanted = [(int(rows[i]), int(row[k])) for i, s, e in expected(stored, lo, hi) for k in range(s, e)]
     found, state, room = [], np.array([0, -1, 0]), 257
     fences = search.fences_of(stored)
-    way = near.approach(stored, fences, lo)
+    way = search_and_emit.approach(stored, fences, lo)
     while state[0] < probes:
         probe, out = np.empty(room, np.int32), np.empty(room, np.int32)
-        count = near.emit_near(stored, row, fences.fences, *way, lo, hi, rows, state, probe, out)
+        count = search_and_emit.emit_near(stored, row, fences.fences, *way, lo, hi, rows, state, probe, out)
         found += list(zip(probe[:count].tolist(), out[:count].tolist(), strict=True))
     assert found == wanted
 
@@ -97,7 +97,7 @@ def test_larger_runs_emit_the_same(n: int, probes: int, width: int) -> None:
 @pytest.mark.parametrize("as_is", [False, True], ids=["jit", "py"])
 def test_pairs_are_checked_in_place(as_is: bool) -> None:
     names = ("keep_counted", "keep_ranged", "keep_last")
-    counted, ranged, last = (plain(getattr(keep, n)) if as_is else getattr(keep, n) for n in names)
+    counted, ranged, last = (plain(getattr(pair_filters, n)) if as_is else getattr(pair_filters, n) for n in names)
     words = np.array([[10, 11, 12, 13], [9, 9, 9, 9]])
     asking = np.array([[8, 8], [11, 13]])
     for check, how in (
@@ -115,11 +115,11 @@ def test_pairs_are_checked_in_place(as_is: bool) -> None:
 def test_groups_are_found_by_hash() -> None:
     firsts = np.sort(np.random.default_rng(2).integers(WORD_MIN, WORD_MAX, 50).repeat(3))
     keys = np.tile([1, 5, 9], 50)
-    slots = directory.directory_of(firsts)
+    slots = search.directory_of(firsts)
     equal = np.append(firsts[::3], [0, 1])
     lo, hi = np.full(52, 2), np.full(52, 9)
     which, start, end = scratch(52)
-    hits = directory.find_grouped(firsts, keys, slots, equal, lo, hi, which, start, end)
+    hits = search.find_grouped(firsts, keys, slots, equal, lo, hi, which, start, end)
     assert hits == 50
     assert (end[:50] - start[:50] == 2).all()
 
@@ -152,7 +152,7 @@ def test_ends_never_wrap(words: list[int], by: int, lower: bool) -> None:
 @given(values=st.lists(st.floats(), min_size=1), lo=st.floats(allow_nan=False), hi=st.floats(allow_nan=False))
 @quick
 def test_float_ranges_lose_nothing(values: list[float], lo: float, hi: float) -> None:
-    words = word_of_float(np.array(values))
+    words = float_words(np.array(values))
     back = float_of(words)
     assert np.array_equal(back, np.array(values), equal_nan=True)
     least, most, number = float_range(words, lo, hi)

@@ -11,6 +11,8 @@ from tests.examples import at_most
 from weft.errors import SpecError
 from weft.kernels import trees
 from weft.types import WORD_MAX, WORD_MIN
+from weft_lab.kernels.tree_delete import delete_all
+from weft_lab.kernels.tree_load import bulk_load
 
 quick = at_most(60)
 key = st.one_of(st.integers(0, 9), st.sampled_from([WORD_MIN, WORD_MAX]))
@@ -56,8 +58,8 @@ def test_a_b_plus_tree_is_a_sorted_list(steps, width, bounds, chunk) -> None:
             model[tree].append((k, row))
         else:
             entry = model[tree].pop(0 if row % 2 else row % len(model[tree]))
-            assert trees.delete_all(forest, ints([tree]), ints([entry[0]]), ints([entry[1]])) == 1
-        assert trees.delete_all(forest, ints([tree]), ints([k]), ints([-1])) == 0  # no such row
+            assert delete_all(forest, ints([tree]), ints([entry[0]]), ints([entry[1]])) == 1
+        assert delete_all(forest, ints([tree]), ints([k]), ints([-1])) == 0  # no such row
         trees.check_forest(forest, linked=False)
     for tree, content in model.items():
         start = np.full(len(bounds), tree)
@@ -70,7 +72,7 @@ def test_a_b_plus_tree_is_a_sorted_list(steps, width, bounds, chunk) -> None:
 @quick
 def test_a_bulk_load_makes_the_same_tree(keys, more, width, bounds) -> None:
     forest = trees.forest_of(1, len(keys) + len(more), *width)
-    trees.bulk_load(forest, 0, ints(sorted(keys)), np.arange(len(keys)))
+    bulk_load(forest, 0, ints(sorted(keys)), np.arange(len(keys)))
     trees.check_forest(forest, linked=True)
     model = list(zip(sorted(keys), range(len(keys)), strict=True)) + list(zip(more, range(1000, 2000), strict=False))
     trees.insert_all(forest, np.zeros(len(more), np.int64), ints(more), np.arange(1000, 1000 + len(more)))
@@ -81,7 +83,7 @@ def test_a_bulk_load_makes_the_same_tree(keys, more, width, bounds) -> None:
     assert out_key.tolist() == sorted(k for k, _ in model)
     assert sorted(out_row.tolist()) == sorted(row for _, row in model)
     for k, row in model:
-        assert trees.delete_all(forest, ints([0]), ints([k]), ints([row])) == 1
+        assert delete_all(forest, ints([0]), ints([k]), ints([row])) == 1
         trees.check_forest(forest, linked=True)
     assert forest.count() == 0
 

@@ -11,16 +11,15 @@ import pyarrow as pa
 import pytest
 
 import weft
-from weft.bench.loads import Measured, imbalance_of, measure
-from weft.bench.workloads import drifting_keys, zipf_keys
-from weft.control import choose
 from weft.local import Join
+from weft.planner import choose
 from weft.routing import FastJoin, FastJoinPlan, Hash, Scheme
-from weft.routing.keywatch import kept_counts
-from weft.routing.loads import load_imbalance
+from weft.routing.fastjoin import kept_counts, load_imbalance
 from weft.spec import Window
 from weft.state import MemoryStore
 from weft.types import SIDES
+from weft_lab.simulation import Measured, imbalance_of, measure
+from weft_lab.workloads import drifting_keys, zipf_keys
 
 pytestmark = pytest.mark.simulation
 
@@ -89,7 +88,7 @@ def test_slow_drift_is_followed_without_migrating_all_the_time():
     names = rng.permutation(KEYS)
     left, right = (tables([names[k] for k in drifting_keys(rng, 2 * ROWS, KEYS, 0.8, 48, 0.25)]) for _ in range(2))
     window = weft.last(4 * ROWS)
-    hashed = seen_by_the_monitors(measure(left, right, weft.Biclique(), 8, window=window), 4)[6:]
+    hashed = seen_by_the_monitors(measure(left, right, weft.schemes.Biclique(), 8, window=window), 4)[6:]
     done = measure(left, right, FastJoin(), 8, window=window)
     over = [imbalance > 2.2 for imbalance in seen_by_the_monitors(done, 4)[6:]]
     assert longest_run(over) <= 4 and sum(over) <= 0.2 * len(over)

@@ -15,9 +15,9 @@ import pyarrow as pa
 import pytest
 
 from tests.local.test_natural import Careless, check, joins
-from weft.documents import Reader, members_of
+from weft.documents import DocumentReader, members_of
 from weft.documents.general import Refusal
-from weft.kernels.doc_compose import _NESTED
+from weft.kernels.documents.unite import _NESTED
 from weft.local import NaturalJoin, natural_join
 from weft.routing.documents import DocumentPlan, expansion_for, note_documents
 
@@ -43,11 +43,11 @@ def test_a_join_is_linear_in_the_keys_of_a_document(shape: str) -> None:
 @pytest.mark.timeout(60)
 def test_reading_is_linear_in_the_nulls_of_a_document() -> None:
     text = json.dumps({f"k{n}": None if n % 2 else n for n in range(1_000_000)})
-    assert Reader().read(pa.array([text])).coded.sizes.tolist() == [500_000]
+    assert DocumentReader().read(pa.array([text])).coded.sizes.tolist() == [500_000]
 
 
-@pytest.mark.parametrize("reader", [Reader(), Careless()], ids=["words", "colliding words"])
-def test_large_documents_join_as_small_ones_do(reader: Reader) -> None:
+@pytest.mark.parametrize("reader", [DocumentReader(), Careless()], ids=["words", "colliding words"])
+def test_large_documents_join_as_small_ones_do(reader: DocumentReader) -> None:
     assert 40 * 40 < _NESTED < 100 * 100
     draw = random.Random(7)
     docs = [
@@ -57,7 +57,8 @@ def test_large_documents_join_as_small_ones_do(reader: Reader) -> None:
     ]
     table = pa.table({"n": range(len(docs)), "document": [json.dumps(doc) for doc in docs]})
     join = NaturalJoin(table.schema, column="document", id="n", tasks=2)
-    join.reader = reader
+    for source in join.sources.values():
+        source.reader = reader
     result = pa.concat_tables(join.feed(table))
     answer = {(i, j) for j in range(len(docs)) for i in range(j) if joins(docs[i], docs[j])}
     assert 0 < len(answer) < len(docs) * (len(docs) - 1) // 2
@@ -69,7 +70,7 @@ def test_large_documents_join_as_small_ones_do(reader: Reader) -> None:
 )
 def test_names_that_differ_in_digits_have_different_words(name: Callable[[int, int], str]) -> None:
     texts = [json.dumps({name(i, j): j for j in range(4_000)}) for i in range(100)]
-    coded = Reader().read(pa.array(texts)).coded
+    coded = DocumentReader().read(pa.array(texts)).coded
     assert len(np.unique(coded.attrs)) == len(np.unique(coded.pairs)) == 400_000
 
 
@@ -80,7 +81,7 @@ def test_names_that_would_take_the_square_of_a_document_are_refused_and_counted(
     long = json.dumps({"x" * 65_536: {f"k{n}": n for n in range(2_000)}})
     odd = json.dumps({"x" * 65_536: {f"k{n}": [{"a": n}] for n in range(2_000)}})
     fair = json.dumps({"x" * 300: {f"k{n}": n for n in range(2_000)}})
-    read = Reader().read(pa.array([long, fair, odd]))
+    read = DocumentReader().read(pa.array([long, fair, odd]))
     assert read.refused.tolist() == [0, 2]
     assert read.counts() == {WHY: 2}
     assert read.coded.sizes.tolist() == [0, 2_000, 0]

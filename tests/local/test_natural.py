@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from hypothesis import strategies as st
 
 import weft
 from tests.examples import at_most
-from weft.documents import Read, Reader
-from weft.errors import SpecError, UnknownColumn
+from weft.documents import DocumentReader, Read
+from weft.errors import SpecError, StateError, UnknownColumn
 from weft.local import NaturalJoin, natural_join
-from weft.routing.documents import Association, Auto, Disjoint, DocumentScheme, Everywhere, SetCover
+from weft.routing.documents import Association, Auto, DocumentScheme
+from weft_lab.schemes import Disjoint, Everywhere, SetCover
 
 Doc = dict[str, Any]
 Pair = tuple[int, int]
@@ -125,7 +127,7 @@ def _two(window: str, i: int, j: int, times: list[int], batch: int, rows: int) -
     return i_opp - 2 <= j < i_opp or j_opp - 2 <= i < j_opp
 
 
-class Careless(Reader):
+class Careless(DocumentReader):
     """A reader whose words have few bits left, so that different names and different values collide all the time."""
 
     def read(self, column: Any) -> Read:
@@ -145,7 +147,8 @@ def test_colliding_words_change_nothing(
     made = NaturalJoin(
         stream.schema, other, column="document", id="n", tasks=tasks, scheme=scheme, window=WINDOWS[window]
     )
-    made.reader = Careless()
+    for source in made.sources.values():
+        source.reader = Careless()
     chunks = [made.schema.empty_table()]
     for start in range(0, len(docs), batch):
         part = stream.slice(start, batch)
@@ -200,7 +203,7 @@ def test_a_restart_goes_on_from_the_state_folder(tmp_path: Path) -> None:
     other = NaturalJoin(
         table([], []).schema, column="document", id="n", tasks=3, state=str(tmp_path), batch=4, nulls="value"
     )
-    with pytest.raises(weft.LateStateError):
+    with pytest.raises(weft.errors.StateMismatch):
         list(other.feed(table(docs[:5], [0] * 5)))
 
 
@@ -270,5 +273,19 @@ def test_what_is_fed_is_checked() -> None:
     made = NaturalJoin(docs.schema, column="document")
     with pytest.raises(SpecError, match="fed on the right"):
         list(made.feed(docs, docs))
-    with pytest.raises(SpecError, match="other columns"):
+    with pytest.raises(SpecError, match="does not have the columns"):
         list(made.feed(pa.table({"text": ["{}"]})))
+
+
+def test_a_task_folder_of_another_stream_is_refused(tmp_path: Path) -> None:
+    """Without a window documents have no words of their own, and the history must tell two streams apart all the same."""
+    for name, users in (("own", 3), ("other", 4)):
+        made = NaturalJoin(table([], []).schema, column="document", id="n", tasks=2, state=str(tmp_path / name))
+        list(made.feed(table([{"user": n % users, "x": n} for n in range(12)], [0] * 12)))
+    shutil.rmtree(tmp_path / "own" / "local" / "1")
+    shutil.copytree(tmp_path / "other" / "local" / "1", tmp_path / "own" / "local" / "1")
+    made = NaturalJoin(
+        table([], []).schema, column="document", id="n", tasks=2, state=str(tmp_path / "own"), batch=1
+    )  # fmt: skip
+    with pytest.raises(StateError, match="its history differs"):
+        list(made.feed(table([{"user": 1}], [0], 12)))

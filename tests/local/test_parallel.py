@@ -15,9 +15,8 @@ import weft
 from tests.examples import at_most
 from weft.errors import SpecError
 from weft.kernels.parallel import shared as at
-from weft.local import Join, ParallelJoin
-from weft.local.parallel_threads import Interleaved
-from weft.local.parallel_words import Settings
+from weft.local import Join
+from weft.local.parallel import Interleaved, ParallelJoin, Settings
 
 SCHEMA = pa.schema({"id": pa.int64(), "x": pa.int64(), "y": pa.float64(), "t": pa.int64()})
 quick = at_most(12)
@@ -119,7 +118,7 @@ def test_what_the_protocol_cannot_do_is_refused() -> None:
             ParallelJoin(SCHEMA, schema, on=on, window=window)
     join = ParallelJoin(SCHEMA, SCHEMA, on="l.x = r.x", window=weft.within(4, on="t"), runner=Interleaved(1, 0))
     list(join.feed(table([(1, 1)], 0, 10), table([], 0, 0)))
-    with pytest.raises(SpecError, match="goes back"):
+    with pytest.raises(SpecError, match="older than those of an earlier feed"):
         list(join.feed(table([(1, 1)], 0, 5), table([], 0, 0)))
 
 
@@ -134,5 +133,5 @@ def test_the_cost_model_chooses_the_merge_ratio() -> None:
         assert "the cheapest by the cost model" in join.explain().to_dict()["merge"]
     assert limits[1] < limits[16] == 1 << 14  # 002-27: m = 1 for many threads
     join = ParallelJoin(SCHEMA, SCHEMA, settings=Settings(merge_ratio=0.25), **options)
-    assert join.explain().to_dict()["merge"] == "at 1/4 of the window, as asked; others go on"
-    assert "ns of work a tuple" in str(join.explain())
+    assert join.explain().to_dict()["merge"] == "at 1/4 of the window, as requested; other threads continue"
+    assert "ns of work per tuple" in str(join.explain())

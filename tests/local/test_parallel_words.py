@@ -7,8 +7,7 @@ import pytest
 
 from weft.errors import SpecError
 from weft.kernels.parallel import shared as at
-from weft.local.parallel_threads import Interleaved, Threads
-from weft.local.parallel_words import Arrivals, Settings, WordJoin, concat
+from weft.local.parallel import FedTuples, Interleaved, Settings, Threads, WordJoin
 
 pytestmark = pytest.mark.simulation
 
@@ -18,7 +17,7 @@ def arrivals(random, n, keys, sides, band, span):
     side = random.integers(0, sides, n) if sides == 2 else np.zeros(n, np.int64)
     key = random.integers(0, keys, n)
     time = np.cumsum(random.integers(0, 3, n))
-    return Arrivals(side, key, key - band, key + band, time, time - span)
+    return FedTuples(side, key, key - band, key + band, time, time - span)
 
 
 def oracle(a, sides, window, span):
@@ -37,11 +36,18 @@ def oracle(a, sides, window, span):
     return pairs
 
 
+def concat(pieces):
+    """Return pieces of results as one."""
+    if not pieces:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    return np.concatenate([p for p, _ in pieces]), np.concatenate([q for _, q in pieces])
+
+
 def check(join, a, cuts, wanted):
     """Feed in pieces; compare the pairs and their order of arrival."""
     pieces = []
     for start, stop in zip([0, *cuts], [*cuts, len(a.side)], strict=True):
-        pieces += list(join.feed(Arrivals(*(column[start:stop] for column in a))))
+        pieces += list(join.feed(FedTuples(*(column[start:stop] for column in a))))
     probe, stored = concat(pieces)
     assert (np.diff(probe) >= 0).all(), "results are out of order"
     assert sorted(zip(probe.tolist(), stored.tolist(), strict=True)) == wanted
@@ -110,7 +116,7 @@ def test_a_merge_lets_the_others_go_on_without_index_updates() -> None:
 def big(random, n, window, sides):
     key = random.integers(0, 1 << 40, n)
     half = (1 << 40) // window  # two partners a tuple on average
-    return Arrivals(np.arange(n) % sides, key, key - half, key + half, np.zeros(n, np.int64), np.zeros(n, np.int64))
+    return FedTuples(np.arange(n) % sides, key, key - half, key + half, np.zeros(n, np.int64), np.zeros(n, np.int64))
 
 
 def pairs_by_sorting(a, sides, window):
@@ -168,11 +174,12 @@ def test_threads_are_exact_and_in_order(threads: int, sides: int, blocking: bool
 
 
 @pytest.mark.paper("002-17")
-def test_threads_join_and_leave_while_it_runs() -> None:
-    stress(100_000, 4, 2, False, resize=True)
+@pytest.mark.parametrize("threads", [4, 8])
+def test_threads_join_and_leave_while_it_runs(threads: int) -> None:
+    stress(100_000, threads, 2, False, resize=True)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_million_tuples() -> None:
     """Merges are in flight throughout, and threads leave and join all the time: one to eight of them."""
     stress(1_000_000, 8, 2, False, resize=True)

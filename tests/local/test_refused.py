@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import weft
-from weft.errors import LateStateError, SpecError, WeftError
+from weft.errors import SpecError, StateMismatch, WeftError
 from weft.local import Join
 
 X = pa.schema({"x": pa.int64()})
@@ -40,7 +40,7 @@ def test_arguments_of_the_wrong_kind(arguments: dict[str, Any], says: str) -> No
         (lambda: weft.tumbling_rows(2**63), r"2\*\*62"),
         (lambda: weft.tumbling(2**64, on="x"), "too long"),
         (lambda: weft.tumbling(0, on="x"), "at least 1"),
-        (lambda: weft.within("0.1 us", on="x"), "no whole number of microseconds"),
+        (lambda: weft.within("0.1 us", on="x"), "not a whole number of microseconds"),
         (lambda: weft.within("100000000000000 days", on="x"), "too long"),
     ],
 )
@@ -92,5 +92,5 @@ def test_a_folder_is_gone_on_with(tmp_path: Path) -> None:
         for _ in range(2)
     ]
     assert found == [4, 12]
-    with pytest.raises(LateStateError, match=r"l\.x >= r\.x"):
+    with pytest.raises(StateMismatch, match=r"l\.x >= r\.x"):
         Join(X, X, on="l.x >= r.x", state=str(tmp_path))

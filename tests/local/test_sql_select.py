@@ -6,10 +6,15 @@ import pyarrow as pa
 import pytest
 
 from weft.errors import SpecError, UnknownColumn
-from weft.local.expr import Projection, output_schema, project
+from weft.local.expr import Projection
 
 LEFT = pa.table({"id": [1, 2], "v": [1.5, None], "tags": [["a"], []]})
 RIGHT = pa.table({"ID": [7, 8], "w": ["x", "y"]})
+
+
+def project(select: list[str] | None, left: pa.Table = LEFT, right: pa.Table = RIGHT) -> pa.Table:
+    """Return the output of pairs: row i of `left` with row i of `right`."""
+    return Projection.of(select, "_right", left.schema, right.schema).apply(left, right)
 
 
 @pytest.mark.parametrize(
@@ -27,20 +32,20 @@ RIGHT = pa.table({"ID": [7, 8], "w": ["x", "y"]})
     ],
 )
 def test_names(select: list[str] | None, names: list[str]) -> None:
-    table = project(select, "_right", LEFT, RIGHT)
+    table = project(select)
     assert table.column_names == names
-    assert table.schema == output_schema(select, "_right", LEFT.schema, RIGHT.schema)
+    assert table.schema == Projection.of(select, "_right", LEFT.schema, RIGHT.schema).schema
     assert len(table) == 2
 
 
 def test_values() -> None:
-    table = project(["l.id + r.id AS sum", "tags", "1 AS one"], "_right", LEFT, RIGHT)
+    table = project(["l.id + r.id AS sum", "tags", "1 AS one"])
     assert table.to_pydict() == {"sum": [8, 10], "tags": [["a"], []], "one": [1, 1]}
 
 
 def test_columns_keep_their_own_type() -> None:
     left = pa.table({"a": pa.array(["x"]).dictionary_encode(), "t": pa.array([1], pa.timestamp("ns", "Asia/Tokyo"))})
-    table = project(["l.a", "l.t"], "_right", left, RIGHT.slice(0, 1))
+    table = project(["l.a", "l.t"], left, RIGHT.slice(0, 1))
     assert table.schema.types == left.schema.types
 
 
@@ -60,24 +65,24 @@ def test_a_projection_is_made_once_and_applied_to_every_batch() -> None:
         ("l.id", "_right", "It is a list"),
         (["z.*"], "_right", "There is no side 'z'"),
         (["l.nope"], "_right", "no column 'nope'"),
-        (["l.* EXCEPT (v)"], "_right", "out of a star"),
+        (["l.* EXCEPT (v)"], "_right", "of a star out"),
         (["l.id +"], "_right", "does not parse"),
         (["l.id FROM t"], "_right", "more than an expression"),
-        (["sum(l.id)"], "_right", "SUM is not computed locally"),
+        (["sum(l.id)"], "_right", "SUM is not supported locally"),
     ],
 )
 def test_what_is_refused(select: list[str] | None, suffix: str, words: str) -> None:
     with pytest.raises(SpecError, match="Hint: ") as caught:
-        output_schema(select, suffix, LEFT.schema, RIGHT.schema)
+        Projection.of(select, suffix, LEFT.schema, RIGHT.schema)
     assert words in str(caught.value)
 
 
 def test_a_suffixed_name_can_collide_too() -> None:
     left = pa.schema({"a": pa.int64(), "a_right": pa.int64()})
     with pytest.raises(SpecError, match="'a_right'"):
-        output_schema(None, "_right", left, pa.schema({"a": pa.int64()}))
+        Projection.of(None, "_right", left, pa.schema({"a": pa.int64()}))
 
 
 def test_unknown_columns_are_unknown_columns() -> None:
     with pytest.raises(UnknownColumn):
-        output_schema(["r.zz"], "_right", LEFT.schema, RIGHT.schema)
+        Projection.of(["r.zz"], "_right", LEFT.schema, RIGHT.schema)

@@ -9,8 +9,7 @@ import time
 from pathlib import Path
 
 from tests.observe.folder import write_state
-from weft.state import open_folder
-from weft.state.checkpoints import note_checkpoint
+from weft.state import note_checkpoint, open_folder
 
 ONE = "0c5a1e2e-aaaa-bbbb-cccc-000000000000"
 TWO = "7d1f0000-aaaa-bbbb-cccc-000000000000"

@@ -12,7 +12,7 @@ from pyarrow import fs
 from tests.observe.leftover_states import ONE, TWO, age, spark_checkpoint, stored
 from weft.errors import NoSuchState, StateError
 from weft.observe import asked_for, remove_query, stale_queries
-from weft.observe.checkpoint import look_at
+from weft.observe.leftovers import look_at
 from weft.state import Folder, open_folder
 
 TEN = timedelta(minutes=10)
@@ -106,9 +106,9 @@ def test_a_query_that_holds_what_weft_did_not_write_stays(tmp_path, strange) -> 
         (query / strange).parent.mkdir(exist_ok=True)
         (query / strange).write_text("mine", encoding="utf-8")
     age(query, 7200)
-    assert judged(state) == ({}, {ONE: "holds what Weft did not write"})
+    assert judged(state) == ({}, {ONE: "contains files that Weft did not write"})
     name = strange.partition("/")[0] if strange.startswith("backup") else strange
-    with pytest.raises(StateError, match=rf"{ONE} holds what Weft did not write: {ONE}/{name}\."):
+    with pytest.raises(StateError, match=rf"{ONE} contains files that Weft did not write: {ONE}/{name}\."):
         asked_for(open_folder(str(state)), ONE[:4])
 
 
@@ -127,7 +127,7 @@ def test_a_query_is_named_by_the_start_of_its_id(tmp_path) -> None:
     assert asked_for(state, "0c5a").folders == (ONE, f"{ONE}.join-1")
     with pytest.raises(NoSuchState, match="2 queries start with '0c5'") as error:
         asked_for(state, "0c5")
-    assert f"There are: {ONE}, " in str(error.value) and "long enough to tell it" in str(error.value)
+    assert f"There are: {ONE}, " in str(error.value) and "to identify one" in str(error.value)
     with pytest.raises(NoSuchState, match="is the state of a query itself: weft state rm "):
         asked_for(state / ONE, ONE)
 
@@ -173,7 +173,7 @@ def test_a_file_system_that_is_not_local(tmp_path) -> None:
     far = Folder(fs.SubTreeFileSystem(str(tmp_path.parent), fs.LocalFileSystem()), tmp_path.name)
     go, stay = stale_queries(far, TEN, datetime.now(timezone.utc))
     assert [one.query for one in go] == [TWO]
-    assert "may be on another machine, so it counts as there" in stay[0].note
+    assert "may be on another machine, so it counts as present" in stay[0].note
     remove_query(far, go[0])
     assert [path.name for path in tmp_path.iterdir()] == [ONE]
 
@@ -182,7 +182,7 @@ def test_a_file_system_that_is_not_local(tmp_path) -> None:
 def test_a_checkpoint_that_cannot_be_looked_at_counts_as_there(path) -> None:
     seen = look_at(path, ONE, beside=True)
     assert not seen.gone
-    assert seen.note == f"its checkpoint {path} cannot be looked at from here, so it counts as there"
+    assert seen.note == f"its checkpoint {path} cannot be checked from here, so it counts as present"
 
 
 def test_the_checkpoint_of_another_query_is_none(tmp_path) -> None:
@@ -190,7 +190,7 @@ def test_the_checkpoint_of_another_query_is_none(tmp_path) -> None:
     for path in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
         assert look_at(path, TWO, beside=True).gone is False
         seen = look_at(path, ONE, beside=True)
-        assert (seen.gone, seen.note) == (True, "another query has its place")
+        assert (seen.gone, seen.note) == (True, "another query is in its place")
     for content in ("", "{", "{}", '{"id": 7}', "[]"):
         (tmp_path / "metadata").write_text(content, encoding="utf-8")
         assert not look_at(str(tmp_path), ONE, beside=True).gone

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pytest
 from typer.testing import CliRunner
 
-from weft.bench.workloads import zipf_keys
 from weft.cli.app import app
 from weft.local import Join
 from weft.observe import BatchReport, Summary, inspect_query
 from weft.observe.metrics import read_batch
 from weft.routing import FastJoin
 from weft.state import StateStore, open_folder
+from weft_lab.workloads import zipf_keys
 
 
 def skewed_state(path: Path, batches: int = 8) -> tuple[Path, Join]:

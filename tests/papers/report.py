@@ -1,7 +1,7 @@
 """`make papers`: which items of the papers have a test or a benchmark, and which have not.
 
 An item is shown by `@pytest.mark.paper("002-13")` anywhere under tests/ (also as `pytestmark` or in `pytest.param`), and by
-`paper("002-13")` or `PAPER = ("002-13", ...)` in weft/bench. Sources are parsed, never imported.
+`paper("002-13")` or `PAPER = ("002-13", ...)` in weft_lab/. Sources are parsed, never imported.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def uses(source: str) -> Iterator[tuple[str, int]]:
 def shown(root: Path = ROOT) -> dict[str, list[str]]:
     """Return, for each id in use, the places `file:line` that show it."""
     places: dict[str, list[str]] = defaultdict(list)
-    for folder in ("tests", "weft/bench"):
+    for folder in ("tests", "weft_lab"):
         for path in sorted((root / folder).rglob("*.py")):
             for used, line in uses(path.read_text(encoding="utf-8")):
                 places[used].append(f"{path.relative_to(root)}:{line}")

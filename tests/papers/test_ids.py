@@ -1,11 +1,15 @@
-"""The list of paper items is whole, and nothing claims an item that is not in it."""
+"""The list of paper items is complete, docs/papers/ids.md explains each, and nothing refers to an unknown item."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
-from tests.papers.report import Item, items, report, shown, uses
+from tests.papers.report import ROOT, Item, items, report, shown, uses
 
+PAGE = ROOT / "docs" / "papers" / "ids.md"
+LINE = re.compile(r"^- ([XY]\d\d|00[0-4]-\d\d) \[(.)\] \S.*\.$", re.MULTILINE)
+USED = re.compile(r"(?<![\w-])([XY]\d\d|00[0-4]-\d\d)(?![\w-])")
 SIZES = {"X": 7, "000": 69, "001": 51, "002": 43, "003": 34, "004": 44, "Y": 10}
 
 
@@ -52,3 +56,22 @@ def test_the_report_counts_what_is_shown_and_what_is_open() -> None:
     assert "  + 002-02 D three" in text
     assert "tests/test_a.py:3 and 1 more" in text
     assert "002-02" not in report(listed, {"002-02": ["tests/test_a.py:3"]}, missing_only=True)
+
+
+def test_the_page_explains_every_item_in_one_line() -> None:
+    lines = LINE.findall(PAGE.read_text(encoding="utf-8"))
+    assert lines == [(item.id, item.mark) for item in items()]
+
+
+def test_every_id_that_is_used_has_its_line() -> None:
+    explained = {item for item, _ in LINE.findall(PAGE.read_text(encoding="utf-8"))}
+    sources = [path for top in ("weft", "weft_lab", "tests", "docs") for path in (ROOT / top).rglob("*")]
+    used = {
+        found: path
+        for path in sources
+        if path.suffix in {".py", ".md"}
+        for found in USED.findall(path.read_text(encoding="utf-8"))
+    }
+    assert len(used) > 200, "the search has gone blind"
+    unknown = {found: str(path) for found, path in used.items() if found not in explained}
+    assert not unknown, f"not in docs/papers/ids.md: {unknown}"

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import share
-from tests.oracle import Batch
 from tests.property.cases import (
     Case,
     bands,
@@ -23,8 +22,9 @@ from tests.property.cases import (
     spec_of,
     times,
 )  # fmt: skip
-from weft.routing import Adsp, AreaPlan, Dynamic, Ordered, Readj, Scheme, Square
-from weft.routing.adsp import ordering
+from weft.routing import Adsp, AreaPlan, Ordered, Scheme, ordering
+from weft_lab.oracle import Batch
+from weft_lab.schemes import Dynamic, Readj, Square
 
 SCHEMES: list[Scheme] = [
     Adsp(patience=1), Adsp(memory=4, patience=1, size=4), Adsp(memory=7, patience=2, size=8, pairing="optimal"),

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
+from tests.examples import share
 from weft.errors import SpecError
 from weft.local import Join, NaturalJoin
 from weft.spec import Tumbling, Within
@@ -130,6 +131,7 @@ def test_two_deep(case: Any) -> None:
     run(case)
 
 
+@share(2)  # 200 in CI
 @given(chains(3))
 def test_three_deep(case: Any) -> None:
     run(case)

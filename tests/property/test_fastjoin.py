@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 import weft
 from tests.examples import share
-from tests.oracle import Compare
-from tests.plans import force_plan
 from tests.property.cases import Case, Predicate, cases, count, expected_count, fed, legal_indexes, make, spec_of
 from tests.routing.fastjoin_plans import fastjoin_plans
 from weft.routing import FastJoin, Plan
+from weft_lab.oracle import Compare
+from weft_lab.schemes import SaFit
+from weft_lab.torture.forced import force_plan
 
 KEYS = (0, 1, 2, 3, 4, 5)
 
@@ -51,10 +52,10 @@ def test_forced_plans(case, data):
 @given(cases(first=equal(), most=12), st.data())
 def test_eager_control(case, data):
     """Every batch of LI over 1 moves keys, with three keys noted per task: heavy hitters, not exact counts."""
-    scheme = FastJoin(
+    scheme = data.draw(st.sampled_from((FastJoin, SaFit)))(
         threshold=1.0, noise=0.0, gain=0.0, enough=0.0, keys=data.draw(st.sampled_from((1, 3, 64))),
         split_hot=data.draw(st.booleans()), biclique=data.draw(st.booleans()),
-        select=data.draw(st.sampled_from(("greedyfit", "safit"))), phi=data.draw(st.sampled_from(("halved", "arrivals"))),
+        phi=data.draw(st.sampled_from(("halved", "arrivals"))),
         load=data.draw(st.sampled_from(("product", "work"))),
     )  # fmt: skip
     check(case, data, scheme, forced=data.draw(st.booleans()))

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import weft
 from tests.examples import share
-from tests.oracle import Batch
 from tests.property.cases import (
     Case,
     bands,
@@ -30,6 +29,7 @@ from tests.property.cases import (
 )  # fmt: skip
 from weft.state import MemoryStore
 from weft.types import SIDES
+from weft_lab.oracle import Batch
 
 some = share(0.35)
 

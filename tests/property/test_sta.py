@@ -12,9 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
-from tests import oracle
 from tests.examples import share
-from tests.oracle import Batch, Compare
 from tests.property.cases import (
     Case,
     cases,
@@ -27,12 +25,15 @@ from tests.property.cases import (
     spec_of,
     times,
 )
-from tests.routing.test_conformance import SPECS, Rows
+from tests.routing.meeting import SPECS, Rows
 from tests.routing.test_sta import stats_with, view_of
 from weft.errors import SpecError
 from weft.local import Join
-from weft.routing import Chained, Pim, Scheme, Sta, StaPlan
+from weft.routing import Scheme, Sta, StaPlan
 from weft.state import MemoryStore
+from weft_lab import oracle
+from weft_lab.oracle import Batch, Compare
+from weft_lab.schemes import Chained, Pim
 
 some = share(0.2)
 OPS = ("<", "<=", ">", ">=", "!=")

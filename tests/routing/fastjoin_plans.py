@@ -6,15 +6,14 @@ from collections.abc import Sequence
 
 from hypothesis import strategies as st
 
-from weft.routing import FastJoinPlan
-from weft.routing.groups import key_columns
-from weft.routing.hotkeys import Split, shapes_of
+from weft.routing import FastJoinPlan, equality_columns
+from weft.routing.fastjoin import SplitKey, shapes_of
 from weft.spec import JoinSpec
 
 
 @st.composite
 def fastjoin_plans(draw: st.DrawFn, spec: JoinSpec, tasks: int, keys: Sequence[int]) -> FastJoinPlan:
-    plan = FastJoinPlan(tasks, *key_columns(spec, "fastjoin"), shared=draw(st.booleans()))
+    plan = FastJoinPlan(tasks, *equality_columns(spec), shared=draw(st.booleans()))
     moved, split = [], []
     for group in range(plan.groups):
         members = plan.members(group)
@@ -24,6 +23,6 @@ def fastjoin_plans(draw: st.DrawFn, spec: JoinSpec, tasks: int, keys: Sequence[i
         hot = draw(st.dictionaries(st.sampled_from(keys), parts, max_size=3)) if members.size > 1 else {}
         moved.append(plan.without_homes(group, tuple(sorted((k, t) for k, t in table.items() if k not in hot))))
         shapes = {key: draw(st.sampled_from(shapes_of(len(at), plan.keeps(group)))) for key, at in hot.items()}
-        split.append(tuple(Split(key, shapes[key].rows, at) for key, at in sorted(hot.items())))
+        split.append(tuple(SplitKey(key, shapes[key].rows, at) for key, at in sorted(hot.items())))
     version = draw(st.integers(0, 3))
     return FastJoinPlan(tasks, plan.left, plan.right, plan.shared, tuple(moved), tuple(split), version)

@@ -11,13 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
-from tests.routing.test_conformance import SPECS, check_meets_once, rows_of
-from weft.bench.simulate import Arrival, Seen, Simulation, arrivals
+from tests.routing.meeting import SPECS, check_meets_once, rows_of
 from weft.errors import SpecError
-from weft.routing import Adsp, AreaPlan, Dynamic, Readj, ReadjPlan, Scheme, Square, plan_from_json
-from weft.routing.adsp import ordering
-from weft.routing.dynamic import advised
-from weft.routing.readj import rebalanced
+from weft.routing import Adsp, AreaPlan, Scheme, ordering, plan_from_json
+from weft_lab.schemes import Dynamic, Readj, ReadjPlan, Square, advised, rebalanced
+from weft_lab.simulation import Arrival, Seen, Simulation, arrivals
 
 SCHEMES: dict[str, Scheme] = {
     "adsp": Adsp(patience=1), "adsp with memory": Adsp(memory=6, patience=1, size=4),

@@ -6,10 +6,18 @@ import numpy as np
 import pytest
 
 from tests.routing.specs import EQUAL, LESS, TUMBLING, TWO
+from weft.engine import next_plan
 from weft.errors import SpecError
-from weft.routing import Biclique, BicliquePlan, ContRand, FastJoin, FastJoinPlan, Random, next_plan
-from weft.routing.groups import group_of, key_columns
+from weft.routing import (
+    Biclique,
+    BicliquePlan,
+    FastJoin,
+    FastJoinPlan,
+    equality_columns,
+    group_of,
+)
 from weft.types import SIDES, other
+from weft_lab.schemes import ContRand, Random, SaFit
 
 RNG = np.random.default_rng(7)
 WORDS = RNG.integers(0, 500, (1, 4000))
@@ -74,9 +82,9 @@ def test_random_serves_any_condition_and_hashes_do_not():
 
 
 def test_the_number_of_a_tumbling_window_is_no_part_of_the_key():
-    assert key_columns(EQUAL, "x") == ((0,), (0,))
-    assert key_columns(TWO, "x") == ((TWO.left.mix,), (TWO.right.mix,))
-    assert key_columns(TUMBLING, "x") == ((0,), (0,))
+    assert equality_columns(EQUAL) == ((0,), (0,))
+    assert equality_columns(TWO) == ((TWO.left.mix,), (TWO.right.mix,))
+    assert equality_columns(TUMBLING) == ((0,), (0,))
 
 
 def test_schemes_that_share_a_plan_replace_one_another():
@@ -94,7 +102,7 @@ def test_schemes_that_share_a_plan_replace_one_another():
     ("scheme", "options"),
     [
         (Biclique, {"subgroups": 0}), (ContRand, {"group": 0}), (FastJoin, {"threshold": 0.5}), (FastJoin, {"keys": 0}),
-        (FastJoin, {"threshold": float("nan")}), (FastJoin, {"select": "best"}), (FastJoin, {"phi": "queue"}),
+        (FastJoin, {"threshold": float("nan")}), (SaFit, {"phi": "tail"}), (FastJoin, {"phi": "queue"}),
         (FastJoin, {"rounds": 0}), (FastJoin, {"load": "time"}),
     ],
 )  # fmt: skip

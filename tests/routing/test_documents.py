@@ -13,20 +13,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
-from weft.documents import Coded, Reader
-from weft.routing import plan_from_json
+from weft.documents import Coded, DocumentReader
+from weft.errors import UnknownName
+from weft.routing import TaskStats, plan_from_json
 from weft.routing.documents import (
-    DOCUMENT_SCHEMES,
     Association,
     Auto,
-    Disjoint,
     DocumentPlan,
     DocumentScheme,
-    Everywhere,
     Sample,
-    SetCover,
     association_groups,
-    disjoint_groups,
     document_scheme,
     equivalence_groups,
     expansion_for,
@@ -35,18 +31,15 @@ from weft.routing.documents import (
     note_documents,
     tasks_of,
 )
-from weft.routing.scheme import TaskStats
+from weft_lab.schemes import DOCUMENT_SCHEMES, Disjoint, SetCover, disjoint_groups
 
 Doc = dict[str, Any]
 docs_of = st.lists(st.dictionaries(st.sampled_from("abcd"), st.integers(0, 2), max_size=4), max_size=10)
-SCHEMES = [
-    Association(), Association(absorb="implied"), Association(alone=True), Disjoint(), SetCover(), SetCover(alone=True),
-    Everywhere(),
-]  # fmt: skip
+SCHEMES = [scheme for kind in DOCUMENT_SCHEMES.values() for scheme in kind.examples()]
 
 
 def coded(docs: list[Doc]) -> Coded:
-    return Reader().read(pa.array([json.dumps(doc) for doc in docs], pa.string())).coded
+    return DocumentReader().read(pa.array([json.dumps(doc) for doc in docs], pa.string())).coded
 
 
 def parts(made: Coded) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -76,12 +69,16 @@ def test_documents_with_a_common_pair_meet(
     plan = plan_from_json(json.loads(json.dumps(plan.to_json())))  # type: ignore[assignment]
     for used in (plan, plan.adapt(max(1, tasks // 2)), plan.adapt(tasks + 1)):
         assert isinstance(used, DocumentPlan)
-        docs = seen + later
-        sent = tasks_of(used.route(*parts(coded(docs)))[0], used.tasks)
-        for (i, a), (j, b) in itertools.combinations(enumerate(docs), 2):
-            if a.keys() & b.keys() and all(a[key] == b[key] for key in a.keys() & b.keys()):
-                assert (sent[:, i] & sent[:, j]).any()
-        assert all(sent[:, n].any() == bool(doc) for n, doc in enumerate(docs))
+        check_meet(used, seen + later)
+
+
+def check_meet(plan: DocumentPlan, docs: list[Doc]) -> None:
+    """Check that documents that join have a task in common, and that every document with a pair goes somewhere."""
+    sent = tasks_of(plan.route(*parts(coded(docs)))[0], plan.tasks)
+    for (i, a), (j, b) in itertools.combinations(enumerate(docs), 2):
+        if a.keys() & b.keys() and all(a[key] == b[key] for key in a.keys() & b.keys()):
+            assert (sent[:, i] & sent[:, j]).any()
+    assert all(sent[:, n].any() == bool(doc) for n, doc in enumerate(docs))
 
 
 FIGURE_1: list[Doc] = [
@@ -244,7 +241,7 @@ def test_partitions_are_made_updated_and_made_anew() -> None:
     assert (same, reason) == (plan, "")  # two times is not enough
     notes = noted(scheme, plan, [*docs, {"user": 1, "ip": 5}], notes)
     updated, reason = controlled(scheme, plan, notes)
-    assert reason == "1 pairs came 3 times"
+    assert reason == "1 new pairs occurred 3 times"
     strange = parts(coded([{"user": 1, "ip": 5}]))
     assert tasks_of(plan.route(*strange)[0], 3).all() and tasks_of(updated.route(*strange)[0], 3).sum() == 1
     other: list[Doc] = [{"user": n % 6 + 100, "file": n % 6 * 10 + 1000} for n in range(60)]
@@ -252,8 +249,30 @@ def test_partitions_are_made_updated_and_made_anew() -> None:
     assert "new partitions" in reason and again.quality(*parts(coded(other))).replication == 1.0
 
 
+@pytest.mark.parametrize("scheme", SCHEMES, ids=str)
+def test_every_scheme_adapts_and_documents_meet_under_every_plan(scheme: DocumentScheme) -> None:
+    """Batches whose users and files move on; statistics of one batch make the plan of the next but one."""
+    plan = following = scheme.initial(None, 4)
+    assert isinstance(plan, DocumentPlan) and isinstance(following, DocumentPlan)
+    docs: list[Doc] = []
+    notes: list[dict[str, Any]] = []
+    changes = 0
+    for batch in range(5):
+        fresh: list[Doc] = [
+            {"user": n % 6 + 3 * batch, "file": n % 5 + 3 * batch, f"x{n % 2}": batch} for n in range(24)
+        ]
+        docs += fresh
+        plan = following
+        check_meet(plan, docs)
+        following, reason = controlled(scheme, plan, notes) if notes else (plan, "")
+        assert bool(reason) == (following != plan)
+        changes += following != plan
+        notes = noted(scheme, plan, fresh, notes or [{}] * plan.tasks)
+    assert bool(changes) == scheme.adapts
+
+
 def test_schemes_by_name() -> None:
-    assert sorted(DOCUMENT_SCHEMES) == ["association", "disjoint", "everywhere", "set-cover"]
+    assert sorted(DOCUMENT_SCHEMES) == ["association", "auto", "disjoint", "everywhere", "set-cover"]
     assert document_scheme("auto") == Auto() and document_scheme("set-cover") == SetCover()
-    with pytest.raises(Exception, match="everywhere"):
+    with pytest.raises(UnknownName, match="everywhere"):
         document_scheme("nonsense")

@@ -13,13 +13,12 @@ from hypothesis import strategies as st
 
 from tests.examples import at_most
 from tests.routing.fastjoin_plans import fastjoin_plans
+from tests.routing.meeting import EDGES, check_meets_once, rows_of
 from tests.routing.specs import EQUAL, TUMBLING, TWO, TWO_TUMBLING
-from tests.routing.test_conformance import EDGES, check_meets_once, rows_of
 from weft.routing import FastJoin, FastJoinPlan, HashPlan, TaskStats, plan_from_json
-from weft.routing.hotkeys import Shape, Split
-from weft.routing.keycounts import KeyCounts
-from weft.routing.monitor import load_table
+from weft.routing.fastjoin import KeyCounts, SplitKey, TaskGrid, load_table
 from weft.types import SIDES, Side
+from weft_lab.schemes import SaFit
 
 CALM: dict[str, Any] = {"noise": 0.0, "gain": 0.0, "enough": 0.0}
 KeyLoads = dict[int, tuple[float, float]]
@@ -84,7 +83,7 @@ def test_a_table_entry_changes_its_own_group_only():
 
 
 def test_a_split_key_of_one_column_sends_left_tuples_to_one_task_and_right_ones_to_all():
-    plan = FastJoinPlan(6, shared=True, split=((Split(5, 3, (1, 2, 4)),),))
+    plan = FastJoinPlan(6, shared=True, split=((SplitKey(5, 3, (1, 2, 4)),),))
     words, u = np.full((1, 3000), 5), np.random.default_rng(1).integers(0, 2**32, 3000, dtype=np.uint32)
     kept = plan.store("left", words, u).sum(axis=1)
     assert kept[[0, 3, 5]].tolist() == [0, 0, 0] and kept[[1, 2, 4]].min() > 900
@@ -94,7 +93,7 @@ def test_a_split_key_of_one_column_sends_left_tuples_to_one_task_and_right_ones_
 
 
 def test_a_split_key_of_a_group_is_kept_by_one_of_its_tasks_and_asked_for_on_all():
-    plan = FastJoinPlan(6, split=((Split(5, 3, (0, 1, 2)),), (Split(5, 1, (3, 4, 5)),)))
+    plan = FastJoinPlan(6, split=((SplitKey(5, 3, (0, 1, 2)),), (SplitKey(5, 1, (3, 4, 5)),)))
     words, u = np.full((1, 3000), 5), np.random.default_rng(1).integers(0, 2**32, 3000, dtype=np.uint32)
     for side in SIDES:
         assert plan.store(side, words, u).sum(axis=0).tolist() == [1] * 3000
@@ -105,7 +104,7 @@ def test_a_split_key_of_a_group_is_kept_by_one_of_its_tasks_and_asked_for_on_all
 @at_most(60)
 @given(st.integers(1, 4), st.integers(1, 4), st.integers(0, 2**32 - 1), st.integers(0, 2**32 - 1))
 def test_a_left_and_a_right_tuple_of_a_split_key_meet_on_one_task(rows, columns, left, right):
-    split = Split(5, rows, tuple(range(2, 2 + rows * columns)))
+    split = SplitKey(5, rows, tuple(range(2, 2 + rows * columns)))
     mine = split.tasks_of("left", np.array([left], np.uint32))[0]
     theirs = split.tasks_of("right", np.array([right], np.uint32))[0]
     assert len(mine) == columns and len(theirs) == rows
@@ -115,7 +114,11 @@ def test_a_left_and_a_right_tuple_of_a_split_key_meet_on_one_task(rows, columns,
 def test_a_key_hot_on_one_side_gets_a_matrix_of_one_column_and_one_hot_on_both_a_square():
     one = FastJoin(biclique=False, split_hot=True, load="work", threshold=1.5, **CALM)
     plan = FastJoinPlan(8, shared=True)
-    for left, right, shape in ((40_000.0, 40.0, Shape(8, 1)), (40.0, 40_000.0, Shape(1, 8)), (9000.0, 9000.0, None)):
+    for left, right, shape in (
+        (40_000.0, 40.0, TaskGrid(8, 1)),
+        (40.0, 40_000.0, TaskGrid(1, 8)),
+        (9000.0, 9000.0, None),
+    ):
         loads = skewed(plan, keys=40)
         task = int(plan.owner(0, np.array([0]))[0])
         loads.setdefault(("left", task), {})[0] = (left, right)
@@ -253,11 +256,11 @@ def test_a_hot_key_is_split_when_asked_and_others_are_balanced_around_it():
 
 
 def test_a_split_key_that_cooled_is_made_whole_with_the_next_change():
-    plan = replace(FastJoinPlan(8), split=((Split(999, 4, (0, 1, 2, 3)),), ()), version=4)
+    plan = replace(FastJoinPlan(8), split=((SplitKey(999, 4, (0, 1, 2, 3)),), ()), version=4)
     after, why = FastJoin(**CALM, split_hot=True).control(EQUAL, plan, stats_of(plan, skewed(plan)))
     assert isinstance(after, FastJoinPlan)
     assert after.version == 5 and 999 not in {one.key for one in after.split[0]}
-    assert "1 cooled keys made whole" in why
+    assert "1 cooled keys merged back" in why
 
 
 def test_noise_and_small_numbers_do_not_move_keys():
@@ -287,10 +290,12 @@ def test_control_is_pure_and_never_raises_the_greatest_load(data):
             for side in plan.keeps(group):
                 task = int(plan.owner(group, np.array([key]))[0])
                 loads.setdefault((side, task), {})[key] = data.draw(count)
-    scheme = FastJoin(
-        threshold=data.draw(st.sampled_from((1.0, 1.5, 2.2))), split_hot=data.draw(st.booleans()), biclique=not shared,
-        select=data.draw(st.sampled_from(("greedyfit", "safit"))), **CALM,
-    )  # fmt: skip
+    scheme = data.draw(st.sampled_from((FastJoin, SaFit)))(
+        threshold=data.draw(st.sampled_from((1.0, 1.5, 2.2))),
+        split_hot=data.draw(st.booleans()),
+        biclique=not shared,
+        **CALM,
+    )
     stats = stats_of(plan, loads)
     after, why = scheme.control(EQUAL, plan, stats)
     assert (after, why) == scheme.control(EQUAL, plan, stats)

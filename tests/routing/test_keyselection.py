@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
-from weft.routing.greedyfit import greedy_fit
-from weft.routing.loads import Pair, load_imbalance, loads_of, scaling_gain_ratio
-from weft.routing.safit import sa_fit
+from weft.routing.fastjoin import Pair, greedy_fit, load_imbalance, loads_of, scaling_gain_ratio
+from weft_lab.schemes import sa_fit
 
 
 @st.composite

@@ -11,9 +11,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.routing.specs import EQUAL, LAST, TUMBLING, TWO_TUMBLING, WITHIN
-from weft.routing import FastJoin, FastJoinPlan, HashPlan, Notes, TaskView
-from weft.routing.keycounts import SAMPLE, KeyCounts, count_keys
-from weft.routing.keywatch import LONGEST, SUBWINDOWS, kept_counts, phi_counts, watch_keys
+from weft.routing import BatchView, FastJoin, FastJoinPlan, HashPlan, Notes
+from weft.routing.fastjoin import (
+    LONGEST,
+    SAMPLE,
+    SUBWINDOWS,
+    KeyCounts,
+    count_keys,
+    kept_counts,
+    phi_counts,
+    watch_keys,
+)
 from weft.spec import JoinSpec
 from weft.types import SIDES, WORD_MAX, WORD_MIN, Side, Words
 
@@ -59,10 +67,10 @@ def test_few_keys_are_counted_exactly_however_many_rows():
     assert counted.floor == 0 and counted.counts.tolist() == np.bincount(words).tolist()
 
 
-def view(plan: FastJoinPlan, task: int, stored: dict, probed: dict, held: dict | None = None) -> TaskView:
+def view(plan: FastJoinPlan, task: int, stored: dict, probed: dict, held: dict | None = None) -> BatchView:
     empty = {side: np.zeros((next(iter({**stored, **probed}.values())).shape[0], 0), np.int64) for side in SIDES}
     full = {**empty, **(held or stored)}
-    return TaskView(
+    return BatchView(
         task, plan, {**empty, **stored}, {**empty, **probed}, {side: np.zeros(0, np.uint32) for side in SIDES},
         lambda side: (full[side], np.zeros(full[side].shape[1], np.uint32)),
     )  # fmt: skip
@@ -165,5 +173,5 @@ def test_keys_stay_the_same_from_window_to_window():
 def test_one_task_and_other_plans_note_nothing():
     assert watch_keys(EQUAL, view(FastJoinPlan(1), 0, {"left": NONE}, {"right": NONE}), {}, bound=8, halve=True) == {}
     other = view(FastJoinPlan(4), 0, {"left": NONE}, {"right": NONE})
-    hashed = TaskView(0, HashPlan(4), other.stored, other.probed, other.draws, other.held)
+    hashed = BatchView(0, HashPlan(4), other.stored, other.probed, other.draws, other.held)
     assert FastJoin().watch(EQUAL, hashed, {}) == {}

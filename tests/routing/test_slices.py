@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.routing.test_conformance import SPECS, check_meets_once, rows_of
-from weft.control import choose
+from tests.routing.meeting import SPECS, check_meets_once, rows_of
 from weft.errors import SpecError
-from weft.routing import MatrixPlan, Plan, SlicePlan, Slices, SplitPlan, TaskStats, TaskView, plan_from_json
+from weft.planner import choose
+from weft.routing import BatchView, MatrixPlan, Plan, SlicePlan, Slices, SplitPlan, TaskStats, plan_from_json
 from weft.spec import Within
 from weft.types import SIDES, Side, Words
 
@@ -39,7 +39,7 @@ def noted(scheme: Slices, plan: Plan, times: Sequence[int], before: list[TaskSta
     found = []
     for task, kept in enumerate(plan.store("left", words, u)):
         stored: dict[Side, Words] = {"left": words[:, kept], "right": none}
-        view = TaskView(task, plan, stored, stored, {"left": u[kept], "right": nobody}, lambda _: (none, nobody))
+        view = BatchView(task, plan, stored, stored, {"left": u[kept], "right": nobody}, lambda _: (none, nobody))
         notes = scheme.watch(SPEC, view, before[task].notes if before else {})
         zero: dict[Side, int] = dict.fromkeys(SIDES, 0)
         found.append(TaskStats(zero, zero, zero, {"left": (), "right": ()}, notes))
@@ -80,5 +80,5 @@ def test_times_that_come_in_one_lump_are_not_cut():
 
 def test_auto_takes_slices_for_inequalities_within_time():
     assert isinstance(choose(SPEC, 4).scheme, Slices)
-    with pytest.raises(SpecError, match="a window in time"):
+    with pytest.raises(SpecError, match="a time window"):
         choose(SPECS["less"], 4, "slices")

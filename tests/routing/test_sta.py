@@ -11,25 +11,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
-from tests.routing.test_conformance import EDGES, SPECS, Rows, check_meets_once, rows_of
+from tests.routing.meeting import EDGES, SPECS, Rows, check_meets_once, rows_of
+from weft.engine import next_plan
 from weft.errors import SpecError
 from weft.routing import (
-    Chained,
-    ChainPlan,
-    Pim,
+    BatchView,
     Plan,
     Scheme,
     Sta,
     StaPlan,
     TaskStats,
-    TaskView,
-    next_plan,
     plan_from_json,
 )  # fmt: skip
-from weft.routing.predictor import two_choices
+from weft.routing.sta import two_choices
 from weft.sketch import ASketch
 from weft.spec import JoinSpec
 from weft.types import SIDES, WORD_MIN, Side, other
+from weft_lab.schemes import Chained, ChainPlan, Pim
 
 TIMED = SPECS["less, within time"]
 NOBODY: dict[Side, int] = {"left": 0, "right": 0}
@@ -121,10 +119,10 @@ def rows(keys, times=None) -> Rows:
     return Rows(words, random.integers(0, 2**32, len(keys), dtype=np.uint32))
 
 
-def view_of(plan: Plan, task: int, block: Rows) -> TaskView:
+def view_of(plan: Plan, task: int, block: Rows) -> BatchView:
     here = plan.store("left", block.words, block.u)[task]
     none, nobody = np.zeros((2, 0), np.int64), np.zeros(0, np.uint32)
-    return TaskView(
+    return BatchView(
         task, plan, {"left": block.words[:, here], "right": none}, {"left": none, "right": none},
         {"left": block.u[here], "right": nobody}, lambda side: (none, nobody),
     )  # fmt: skip

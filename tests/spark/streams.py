@@ -14,10 +14,9 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tests.oracle import Batch, Result, Row
-from weft.state.documents import read_document
-from weft.state.paths import open_folder
+from weft.state import open_folder, read_sealed
 from weft.types import SIDES
+from weft_lab.oracle import Batch, Result, Row
 
 __all__ = ["Desk", "pairs_of"]
 
@@ -74,7 +73,7 @@ class Desk:
         total: dict[str, int] = dict.fromkeys(SIDES, 0)
         for file in query.glob("[0-9]*/[0-9]*.json"):
             if file.stem.isdigit():
-                stats = read_document(open_folder(str(file.parent)), file.name)["stats"]
+                stats = read_sealed(open_folder(str(file.parent)), file.name)["stats"]
                 for side in SIDES:
                     total[side] += stats["late"][side]
         return total

@@ -72,7 +72,7 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
     "unknown alias": (
         {"on": "x.price < r.bid"},
         UnknownColumn,
-        "the alias 'x', which there is not",
+        "the unknown alias 'x'",
         COLUMNS,
         r"write l\.price",
     ),
@@ -101,7 +101,7 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
     "one side only": (
         {"on": "l.price > 3"},
         SpecError,
-        "says nothing about the right side",
+        "does not mention the right side",
         "relates a column of l with one of r",
         r"write l\.x < r\.x",
     ),
@@ -171,9 +171,9 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
         SpecError,
         "two columns named 'id'",
         "Its columns: id, id",
-        "name the columns apart",
+        "give the columns different names",
     ),
-    "collision with suffix": ({"suffix": ""}, SpecError, "two columns named", "Its columns: id, price", "give suffix="),
+    "collision with suffix": ({"suffix": ""}, SpecError, "two columns named", "Its columns: id, price", "set suffix="),
     "unknown column in select": (
         {"select": ["l.nothing"]},
         UnknownColumn,
@@ -196,12 +196,12 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
         "write plain numbers",
     ),
     "aggregate in select": ({"select": ["count(l.id) AS n"]}, SpecError, "aggregate", "", "afterwards"),
-    "explode in select": ({"select": ["explode(l.tags) AS n"]}, SpecError, "explode", "of one pair", r"\.select\(\)"),
+    "explode in select": ({"select": ["explode(l.tags) AS n"]}, SpecError, "explode", "over one pair", r"\.select\(\)"),
     "window function in select": (
         {"select": ["row_number() OVER (ORDER BY l.id) AS n"]},
         SpecError,
         "a window function",
-        "of one pair",
+        "over one pair",
         "afterwards",
     ),
     "nothing in select": ({"select": []}, SpecError, "select= is empty", "SQL texts", "leave it out"),
@@ -249,7 +249,7 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
         "use scheme='hash'",
     ),
     "a matrix too large": (
-        {"scheme": weft.Matrix(3, 3), "tasks": 4},
+        {"scheme": weft.schemes.Matrix(3, 3), "tasks": 4},
         SpecError,
         "A matrix of 3 rows and 3 columns needs 9 tasks",
         "There are 4",
@@ -260,7 +260,7 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
         {"state": "file:///proc/weft"},
         SpecError,
         "/proc/weft cannot be written",
-        "may still find partners",
+        "can still match",
         "give state= a folder",
     ),
     "a state path of an unknown kind": (

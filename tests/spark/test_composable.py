@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import functions as F
 
 import weft
-from tests import oracle
-from tests.oracle import Batch, Compare
 from tests.spark.streams import Desk, pairs_of, tables
 from weft.errors import WeftWarning
+from weft_lab import oracle
+from weft_lab.oracle import Batch, Compare
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 SCHEMA = pa.schema({"id": pa.int64(), "x": pa.int64(), "ts": pa.timestamp("us", tz="UTC")})
@@ -48,7 +48,7 @@ def joined(desk):
 
 
 def test_a_watermark_and_a_windowed_aggregation_follow(desk, joined):
-    with pytest.warns(WeftWarning, match="Nothing is known of the order of 'ts'"):  # it is computed
+    with pytest.warns(WeftWarning, match="does not know how far out of order 'ts' is"):  # it is computed
         timed = joined.withWatermark("ts", "25 seconds")
     counted = timed.groupBy(F.window("ts", "10 seconds")).count()
     found = desk.run(counted.select("window.start", "count"))

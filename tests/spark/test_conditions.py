@@ -188,18 +188,18 @@ def test_what_spark_cannot_take_in_a_join_is_told(rows: DataFrame) -> None:
     with pytest.raises(SpecError) as caught:
         weft.join(rows, rows, on="window(l.ts, '5 seconds') = window(r.ts, '5 seconds')")
     what, there_is, hint = str(caught.value).splitlines()
-    assert what == "on= holds what Spark cannot take in a join."
+    assert what == "on= contains something that Spark does not allow in a join."
     assert there_is == "Given: window(l.ts, '5 seconds') = window(r.ts, '5 seconds')"
-    assert hint == "Hint: compute it as a column before the join, or behind it."
+    assert hint == "Hint: compute it as a column before the join, or after it."
 
 
 def test_a_shared_value_that_is_random_and_rests_on_a_column_is_refused(rows: DataFrame) -> None:
     with pytest.raises(SpecError) as caught:
         weft.join(rows, rows, on="l.id = r.id", select=["l.id", "rand(3) + l.x BETWEEN 0 AND r.x AS q"])
     what, there_is, hint = str(caught.value).splitlines()
-    assert what == "BETWEEN or nullif asks for a value that is random and rests on a column."
+    assert what == "BETWEEN or nullif uses a random value that depends on a column."
     assert there_is == "It is: (rand(3) + l.x)."
-    assert hint == "Hint: compute it with .select() behind the join."
+    assert hint == "Hint: compute it with .select() after the join."
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_a_hidden_column_is_refused_and_can_be_shown(spark, rows: DataFrame, tmp
         weft.join(frame, frame, **asked)
     assert str(caught.value).splitlines() == [
         f"{what} names a hidden column of a source, such as _metadata.",
-        "A join takes the columns that its sides show.",
-        "Hint: show it before the join: frame.select('*', '_metadata').",
+        "A join sees only the regular columns of its sides.",
+        "Hint: select it before the join: frame.select('*', '_metadata').",
     ]
     shown = frame.select("*", "_metadata")
     assert weft.join(shown, shown, **asked, tasks=1).count() in (12, 144)

@@ -18,10 +18,10 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType
 
 import weft
-from tests import oracle
-from tests.oracle import Batch, Compare, Row
 from tests.spark.streams import Desk, pairs_of, tables
 from weft.spec import Window
+from weft_lab import oracle
+from weft_lab.oracle import Batch, Compare, Row
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 SCHEMA = pa.schema({
@@ -86,7 +86,7 @@ CASES = {
     ),
     "band, by range": Case(
         "abs(l.x - r.x) <= 1", (Compare("x", "band", "x", -1, 1),), weft.within("5 seconds", on="ts", delay="6 seconds"),
-        {"scheme": weft.Range(enough=1, imbalance=1.0), "tasks": 3},
+        {"scheme": weft.schemes.Range(enough=1, imbalance=1.0), "tasks": 3},
     ),
     "equality, tumbling": Case(
         "l.k = r.k", (Compare("k", "=", "k"),), weft.tumbling("5 seconds", on="ts", delay="2 seconds"),

@@ -6,27 +6,35 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from weft.spark import loopback
-from weft.spark.loopback import LOOPBACK, addresses, said_outside
+from weft.spark.session import LOOPBACK, addresses, for_jvm, said_outside
 
-SCRIPT = """
+module = import_module("weft.spark.session")  # `weft.spark.session` is the function
+
+SCRIPT = '''
 import json, os, sys
 import weft
 
 spark = weft.session(master=sys.argv[1] or None, conf=json.loads(sys.argv[2]))
 spark.sparkContext.parallelize([1], 1).map(lambda x: x).count()  # a Python worker runs too
 
+def children(process):
+    """What the threads of a process have started; threads and processes may end while we look."""
+    for thread in seen(os.listdir, f"/proc/{process}/task"):
+        yield from seen(lambda path: open(path).read().split(), f"/proc/{process}/task/{thread}/children")
+
+def seen(look, path):
+    try:
+        return look(path)
+    except OSError:
+        return []
+
 def family(process):
-    return [process] + [
-        found
-        for thread in os.listdir(f"/proc/{process}/task")
-        for child in open(f"/proc/{process}/task/{thread}/children").read().split()
-        for found in family(int(child))
-    ]
+    return [process] + [found for child in children(process) for found in family(int(child))]
 
 listening = {}
 for table in ("tcp", "tcp6"):
@@ -36,25 +44,23 @@ for table in ("tcp", "tcp6"):
             listening[fields[9]] = fields[1]
 found = {}
 for process in family(os.getpid()):
-    for handle in os.listdir(f"/proc/{process}/fd"):
-        try:
-            link = os.readlink(f"/proc/{process}/fd/{handle}")
-        except OSError:
-            continue
+    for handle in seen(os.listdir, f"/proc/{process}/fd"):
+        link = seen(os.readlink, f"/proc/{process}/fd/{handle}") or ""
         if link[8:-1] in listening:
             address, port = listening[link[8:-1]].split(":")
             found[int(port, 16)] = ".".join(str(b) for b in reversed(bytes.fromhex(address[-8:])))
 page = int(spark.sparkContext.uiWebUrl.rpartition(":")[2])
-print("SAID", json.dumps({"page": found.pop(page), "others": sorted(set(found.values()))}))
+beans = spark._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
+print("SAID", json.dumps({"page": found.pop(page), "others": sorted(set(found.values())), "collector": beans[0].getName()[:2]}))
 assert "SPARK_LOCAL_IP" not in os.environ or sys.argv[3]
-"""
+'''
 
 
 def listening(tmp_path: Path, *, master: str = "", said: str = "", ip: str = "", **conf: str) -> dict[str, object]:
     """Start a session in a process of its own and return where its page and its other sockets listen."""
     if not Path("/proc/net/tcp").exists():
         pytest.skip("only Linux tells who listens where")
-    keep = {key: value for key, value in os.environ.items() if not key.startswith("SPARK_LOCAL")}
+    keep = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_LOCAL", "SPARK_SUBMIT"))}
     environment = {
         **keep, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
         **({"PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell"} if said else {}), **({"SPARK_LOCAL_IP": ip} if ip else {}),
@@ -70,15 +76,13 @@ def listening(tmp_path: Path, *, master: str = "", said: str = "", ip: str = "",
 
 @pytest.mark.spark
 def test_a_local_session_listens_on_loopback_alone(tmp_path) -> None:
-    assert listening(tmp_path) == {"page": LOOPBACK, "others": [LOOPBACK]}
+    assert listening(tmp_path) == {"page": LOOPBACK, "others": [LOOPBACK], "collector": "PS"}  # Java's parallel one
 
 
 @pytest.mark.spark
 def test_the_environment_says_otherwise(tmp_path) -> None:
-    assert listening(tmp_path, ip="127.0.0.2", master="local[1]") == {
-        "page": "127.0.0.2",
-        "others": [LOOPBACK, "127.0.0.2"],
-    }
+    found = listening(tmp_path, ip="127.0.0.2", master="local[1]")
+    assert (found["page"], found["others"]) == ("127.0.0.2", [LOOPBACK, "127.0.0.2"])
 
 
 @pytest.mark.spark
@@ -96,7 +100,7 @@ def unsaid(monkeypatch, tmp_path) -> None:
 
 
 def test_only_a_local_master_is_kept_on_loopback(unsaid, monkeypatch) -> None:
-    monkeypatch.setattr(loopback, "_closed", [])
+    monkeypatch.setattr(module, "_closed", [])
     here = {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
     assert addresses("local[*]", {}) == addresses("local", {}) == here
     assert addresses("local[*]", {"spark.driver.host": "10.0.0.1"}) == {}
@@ -106,8 +110,8 @@ def test_only_a_local_master_is_kept_on_loopback(unsaid, monkeypatch) -> None:
 
 def test_a_cluster_behind_a_local_session_reaches_the_driver(unsaid, monkeypatch) -> None:
     """The JVM is the same, and listens on loopback unless it is told where."""
-    monkeypatch.setattr(loopback, "_closed", [True])
-    monkeypatch.setattr(loopback, "_own_address", lambda: "10.0.0.7")
+    monkeypatch.setattr(module, "_closed", [True])
+    monkeypatch.setattr(module, "_own_address", lambda: "10.0.0.7")
     assert set(addresses("spark://host:7077", {}).values()) == {"10.0.0.7"}
 
 
@@ -122,17 +126,17 @@ def test_a_cluster_behind_a_local_session_reaches_the_driver(unsaid, monkeypatch
     ],
 )
 def test_the_jvm_is_told_by_its_environment(unsaid, monkeypatch, master, asked, kept) -> None:
-    monkeypatch.setattr(loopback, "_closed", [])
-    with loopback.for_jvm(master, asked):
+    monkeypatch.setattr(module, "_closed", [])
+    with for_jvm(master, asked):
         assert os.environ.get("SPARK_LOCAL_IP") == (LOOPBACK if kept else None)
     assert "SPARK_LOCAL_IP" not in os.environ
-    assert bool(loopback._closed) == kept
+    assert bool(module._closed) == kept
 
 
 def test_a_jvm_of_spark_submit_is_left_alone(unsaid, monkeypatch) -> None:
-    monkeypatch.setattr(loopback, "_closed", [])
+    monkeypatch.setattr(module, "_closed", [])
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "12345")
-    with loopback.for_jvm(None, {}):
+    with for_jvm(None, {}):
         assert "SPARK_LOCAL_IP" not in os.environ
     assert addresses("yarn", {}) == {}
 

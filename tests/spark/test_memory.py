@@ -1,4 +1,4 @@
-"""An inequality join with fifty million pairs in one batch, in Python workers of one GiB: pairs leave in chunks."""
+"""An inequality join with more pairs in one batch than fit into its Python worker: they leave in chunks."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ import resource, sys
 from pathlib import Path
 import weft
 
-folder = Path(sys.argv[1])
+folder, rows, text = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 spark = weft.session("memory", master="local[1]", state=(folder / "state").as_uri(), conf={
     "spark.ui.enabled": "false", "spark.driver.memory": "1g", "spark.executor.pyspark.memory": "1g",
     "spark.python.worker.reuse": "false",
 })
 for side in ("left", "right"):
-    spark.range(10_000).selectExpr("id", "id AS v", "cast(id AS string) AS s").coalesce(1).write.parquet(str(folder / side))
+    spark.range(rows).selectExpr("id", "id AS v", f"{text} AS s").coalesce(1).write.parquet(str(folder / side))
 left, right = (spark.readStream.schema("id long, v long, s string").parquet(str(folder / side)) for side in ("left", "right"))
 
 def peak(batches):
@@ -47,16 +47,23 @@ spark.stop()
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_fifty_million_pairs_in_a_worker_of_one_gib(tmp_path):
+@pytest.mark.parametrize(
+    ("rows", "text"),
+    [
+        pytest.param(3_200, "lpad(id, 110, '.')", id="five million pairs of 270 bytes"),
+        pytest.param(10_000, "cast(id AS string)", id="fifty million pairs of 60 bytes", marks=pytest.mark.long),
+    ],
+)
+def test_a_worker_of_one_gib(tmp_path, rows: int, text: str) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
     environment = {**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2])}
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "data")], env=environment, cwd=tmp_path, capture_output=True, text=True,
-        timeout=280, check=False,
+        [sys.executable, str(script), str(tmp_path / "data"), str(rows), text], env=environment, cwd=tmp_path,
+        capture_output=True, text=True, timeout=280, check=False,
     )  # fmt: skip
     found = [line.split() for line in done.stdout.splitlines() if line.startswith("RESULT")]
     assert found, done.stderr[-3000:]
     pairs, limit = map(int, found[0][1:])
-    assert pairs == 10_000 * 9_999 // 2  # 49,995,000
+    assert pairs == rows * (rows - 1) // 2
     assert limit == 1 << 30

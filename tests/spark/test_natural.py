@@ -15,6 +15,7 @@ import weft
 from tests.spark.streams import Desk
 from weft.errors import SpecError, UnknownColumn
 from weft.observe import find_query, read_documents
+from weft_lab.schemes import Disjoint, Everywhere
 
 pytestmark = pytest.mark.spark
 
@@ -45,7 +46,7 @@ def pairs(result: pa.Table) -> list[tuple[int, int]]:
     return sorted(zip(result["left_id"].to_pylist(), result["right_id"].to_pylist(), strict=True))
 
 
-@pytest.mark.parametrize("scheme", [weft.Association(enough=1), weft.Disjoint(enough=1), weft.Everywhere()], ids=str)
+@pytest.mark.parametrize("scheme", [weft.schemes.Association(enough=1), Disjoint(enough=1), Everywhere()], ids=str)
 def test_one_stream(spark: SparkSession, tmp_path: Path, scheme: Any) -> None:
     desk, docs = Desk(spark, tmp_path), documents(90)
     stream = desk.stream("docs", [table(docs[start : start + 18], start) for start in range(0, 90, 18)])

@@ -12,8 +12,8 @@ from pyspark.sql import functions as F
 
 import weft
 from tests.spark.streams import Desk
-from weft.errors import LateStateError, SpecError, StateError
-from weft.state.paths import open_folder
+from weft.errors import SpecError, StateError, StateMismatch
+from weft.state import open_folder
 
 LEFT = pa.table({"id": [1, 2, 3], "price": [1.0, 2.0, 3.0]})
 RIGHT = pa.table({"id": [1, 2], "bid": [1.5, 2.5]})
@@ -46,7 +46,7 @@ def test_a_restart_with_another_join_is_refused_when_it_starts(desk, change, dat
     desk.run(_joined(desk))
     if data:
         desk.add("left", 1, LEFT)
-    with pytest.raises(LateStateError) as refused:
+    with pytest.raises(StateMismatch) as refused:
         desk.start(_joined(desk, **options).where(F.col("y") > 0))
     what, there_is, hint = str(refused.value).splitlines()
     assert what.endswith("belongs to another join.")
@@ -64,9 +64,7 @@ def test_a_restart_with_another_delay_is_refused_when_it_starts(desk):
         )  # fmt: skip
 
     desk.run(timed(1))
-    with pytest.raises(
-        LateStateError, match=r"window: was 'r.t from 5 before to 5 after l.t, delay 1', is '.*delay 2'"
-    ):
+    with pytest.raises(StateMismatch, match=r"window: was 'r.t from 5 before to 5 after l.t, delay 1', is '.*delay 2'"):
         desk.start(timed(2))
 
 
@@ -91,7 +89,7 @@ def test_an_error_of_a_task_is_three_lines_on_the_driver(desk):
     for text in (str(raised.value), str(found)):
         lines = text.splitlines()
         assert lines[0].endswith("1/0.json is missing.")
-        assert lines[1].startswith("It is what task 1 knew after batch 0")
+        assert lines[1].startswith("It records the state of task 1 after batch 0")
         assert lines[2].startswith("Hint: restore the state folder")
         assert "MapInArrow" not in text and len(text) < 900
 
@@ -118,7 +116,7 @@ def test_kinds_that_there_are_not_are_named(desk):
         weft.join(left, right, on="l.id = r.id", how="left", window=weft.unbounded(), state=desk.state)
     assert str(refused.value).splitlines()[:2] == [
         "how='left'.",
-        "Weft does inner joins: how='inner', every pair once.",
+        "Weft supports inner joins: how='inner', every pair once.",
     ]
 
 

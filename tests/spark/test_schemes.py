@@ -13,6 +13,7 @@ import pytest
 import weft
 from tests.spark.streams import Desk
 from weft.observe import find_query, read_batch
+from weft_lab.schemes import Square
 
 BATCHES, ROWS, TASKS = 6, 400, 4
 EQUAL, BAND, LESS = "l.k = r.k", "abs(l.x - r.x) <= 3", "l.x < r.x AND l.k = r.k"
@@ -51,18 +52,18 @@ class Case:
 
 
 CASES = {
-    "biclique": Case(EQUAL, weft.Biclique()),
-    "fastjoin": Case(EQUAL, weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0), moves=True),
+    "biclique": Case(EQUAL, weft.schemes.Biclique()),
+    "fastjoin": Case(EQUAL, weft.schemes.FastJoin(threshold=1.1, enough=10, noise=0, gain=0), moves=True),
     "fastjoin, hot keys split": Case(
-        EQUAL, weft.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True), moves=True
+        EQUAL, weft.schemes.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True), moves=True
     ),
     "equality, auto": Case(EQUAL),
-    "adsp": Case(BAND, weft.Adsp(patience=1), moves=True),
-    "square": Case(BAND, weft.Square()),
-    "readj": Case(EQUAL, weft.Readj()),
+    "adsp": Case(BAND, weft.schemes.Adsp(patience=1), moves=True),
+    "square": Case(BAND, Square()),
+    "readj": Case(EQUAL, "readj"),
     "pim-tree": Case(BAND, index="pim-tree"),
     "hot and cold": Case(EQUAL, index="hotcold"),
-    "sta": Case(LESS, weft.Sta(top=2, margin=1, worth=0), moves=True),
+    "sta": Case(LESS, weft.schemes.Sta(top=2, margin=1, worth=0), moves=True),
 }
 
 

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import weft
 from weft.errors import WeftError
-from weft.spark.session import SETTINGS
+from weft.spark.session import _SPEAKING, SETTINGS, _collector
 
 SCRIPT = """
 import weft
@@ -23,7 +23,9 @@ def say(spark, *keys):
 ZONE, PARTS, STATE = "spark.sql.session.timeZone", "spark.sql.shuffle.partitions", "spark.weft.state"
 spark = weft.session(conf={"spark.ui.enabled": "false", "spark.driver.memory": "600m"}, state="/somewhere")
 say(spark, ZONE, "spark.shuffle.compress", PARTS, STATE, "spark.ui.showConsoleProgress")
-print("SAID", spark._jvm.java.lang.Runtime.getRuntime().maxMemory() >> 20)
+jvm = spark._jvm.java.lang
+beans = jvm.management.ManagementFactory.getGarbageCollectorMXBeans()
+print("SAID", jvm.Runtime.getRuntime().maxMemory() >> 20, beans[0].getName())
 spark.conf.set(PARTS, "3")
 assert weft.session(master="local[7]") is spark
 say(spark, ZONE, PARTS, STATE)
@@ -36,8 +38,10 @@ say(weft.session(), ZONE, PARTS, STATE)
 def test_what_was_said_elsewhere_wins(tmp_path) -> None:
     """Over Weft's settings, on a session that runs, and on the next one: it inherits nothing from the one before."""
     said = "--master local[1] --conf spark.sql.session.timeZone=Europe/Berlin --conf spark.shuffle.compress=true"
+    said += " --driver-java-options -XX:+UseG1GC"
+    own = {key: value for key, value in os.environ.items() if key != "SPARK_SUBMIT_OPTS"}  # one collector, and its heap
     environment = {
-        **os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
+        **own, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
         "PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell",
     }  # fmt: skip
     done = subprocess.run(
@@ -48,10 +52,31 @@ def test_what_was_said_elsewhere_wins(tmp_path) -> None:
     parts = SETTINGS["spark.sql.shuffle.partitions"]
     assert found == [
         f"Europe/Berlin true {parts} /somewhere false local[1]",
-        "600",
+        "600 G1 Young Generation",
         "Europe/Berlin 3 /somewhere local[1]",
         f"Europe/Berlin {parts} nothing local[1]",
     ], done.stderr
+
+
+@pytest.mark.parametrize(
+    ("environment", "asked"),
+    [
+        ({"JAVA_TOOL_OPTIONS": "-Xshare:off -XX:+UseZGC"}, {}),
+        ({"SPARK_SUBMIT_OPTS": "-XX:+UseSerialGC"}, {}),
+        ({"PYSPARK_SUBMIT_ARGS": "--driver-java-options '-XX:+UseSerialGC' pyspark-shell"}, {}),
+        ({}, {"spark.driver.extraJavaOptions": "-Da=b -XX:+UseShenandoahGC"}),
+        ({}, {"spark.driver.defaultJavaOptions": "-Da=b"}),
+    ],
+)
+def test_a_collector_that_somebody_chose_stays(monkeypatch, tmp_path, environment, asked) -> None:
+    """A JVM that is told two of them does not start."""
+    for name in _SPEAKING:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    assert _collector({"spark.driver.memory": "1g"}) == {"spark.driver.defaultJavaOptions": "-XX:+UseParallelGC"}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert _collector(asked) == {}
 
 
 def test_workers_without_weft_are_told_at_once(spark: SparkSession, tmp_path, monkeypatch) -> None:

@@ -10,7 +10,8 @@ import pytest
 
 from weft.engine import Delivery, pack_delivery
 from weft.spark import shuttle
-from weft.spark.shuttle import SHIPPED, Inbox, Outbox
+from weft.spark.join_task import Inbox
+from weft.spark.shuttle import SHIPPED, Outbox
 from weft.types import SIDES, Block, Side
 
 

@@ -138,7 +138,7 @@ def test_wide_and_open_bands_by_scheme(wide, scheme):
         "l.w < r.w2",
         "l.s >= r.s2",
     ]
-    compared(wide, conditions, scheme=weft.Range(enough=1) if scheme == "range" else "matrix")
+    compared(wide, conditions, scheme=weft.schemes.Range(enough=1) if scheme == "range" else "matrix")
 
 
 def test_conjunctions_of_types(wide):

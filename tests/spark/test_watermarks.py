@@ -18,7 +18,7 @@ import weft
 from tests.spark.streams import Desk
 from weft.errors import SpecError, WeftWarning
 from weft.spark.reports import _total
-from weft.spark.shuttle import COUNTS, NOTE, note_of
+from weft.spark.shuttle import COUNTS, NOTE, marked, note_of
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 FIRST = "l.k = r.k AND abs(l.x - r.x) <= 1"
@@ -110,7 +110,7 @@ def test_a_delay_that_would_lose_pairs_is_refused_with_the_one_to_write(desk, fr
     assert str(refused.value).splitlines() == [
         "A delay of 1 second is too short for the left side.",
         "Its 'ts' comes from a Weft join and can be 21 seconds out of order; pairs would be lost.",
-        "Hint: write left_delay='21 seconds', or leave it out: Weft knows what the left side needs.",
+        "Hint: write left_delay='21 seconds', or leave it out: Weft knows the delay of the left side.",
     ]
     assert refused.value.argument == "window"
 
@@ -205,7 +205,9 @@ def test_a_watermark_in_front_of_a_join_of_sparks_is_not_taken_for_its_result(de
     other = frames["b"].withWatermark("ts", "1 second").selectExpr("ts AS bts", "k AS bk")
     near = F.expr("k = bk AND bts BETWEEN ts - interval 5 seconds AND ts + interval 5 seconds")
     joined = frames["a"].withWatermark("ts", "1 second").join(other, near)
-    with pytest.raises(SpecError, match="has a watermark of 1 second, but comes through a join of streams by Spark"):
+    with pytest.raises(
+        SpecError, match="has a watermark of 1 second, but comes through one of Spark's own stream-stream joins"
+    ):
         weft.join(
             joined,
             frames["c"],
@@ -265,9 +267,9 @@ def test_a_timestamp_without_zone_carries_its_bound_for_chains(desk, frames):
 def test_a_result_without_bound_says_so(desk, frames):
     joined = _first(frames, desk, delay=None)
     assert joined.schema["ts"].metadata == {"weft.lag": -1}
-    with pytest.warns(WeftWarning, match="Nothing is known of the order of 'ts'"):
+    with pytest.warns(WeftWarning, match="does not know how far out of order 'ts' is"):
         joined.withWatermark("ts", "1 second")
-    with pytest.warns(WeftWarning, match="Nothing is known of the order of 'ts'"):
+    with pytest.warns(WeftWarning, match="does not know how far out of order 'ts' of the left side is"):
         weft.join(
             joined, frames["c"], on=SECOND, window=weft.within("1 second", on="ts", delay="9 seconds"), state=desk.state
         )
@@ -336,7 +338,7 @@ def test_explain_tells_what_is_late_and_how_far_out_of_order_the_result_is(frame
     ).to_dict()
     assert parts["join"] == "abs(l.ts - r.ts) <= interval 3 seconds AND l.x + 0.5 < r.x"
     assert parts["window"].endswith("delay 1 second for l and 3 seconds for r")
-    assert parts["order"] == "l.ts can be 23 seconds out of order in the result, r.ts 21 seconds"
+    assert parts["order"] == "in the result, l.ts can be up to 23 seconds out of order, r.ts up to 21 seconds"
     assert "-3 seconds <= l.ts - r.ts <= 3 seconds" in parts["checked"]
     assert "CAST" not in str(parts)
 
@@ -379,13 +381,16 @@ def test_a_time_column_may_have_any_name(desk, frames):
 
 def test_a_note_that_comes_twice_counts_once(spark):
     """As it does where a lost executor makes Spark route a partition again."""
-    notes = [note_of("left 0", left_rows=3, left_late=1, left_behind=9), note_of("right 0", right_rows=2)]
+    notes = [
+        note_of(left_rows=marked(0, 3), left_late=marked(0, 1), left_behind=9), note_of(right_rows=marked(0, 2)),
+        note_of(left_rows=marked(7, 3), left_late=marked(7, 0), left_behind=0),  # another partition with as many rows
+    ]  # fmt: skip
     made = pa.Table.from_pylist([{"note": note} for note in [*notes, *notes, None]], pa.schema({"note": NOTE}))
     seen = Observation("weft")
     observed = [F.expr(_total(count)).alias(count) for count in COUNTS]
     spark.createDataFrame(made).observe(seen, *observed).count()
     zeros = {count: None if count.startswith(("state", "migrations")) else 0 for count in COUNTS}
-    expected = {**zeros, "left_rows": 3, "left_late": 1, "left_behind": 9, "right_rows": 2}
+    expected = {**zeros, "left_rows": 6, "left_late": 1, "left_behind": 9, "right_rows": 2}
     assert seen.get == expected
 
 
@@ -429,19 +434,19 @@ def test_what_files_say_of_a_join_that_wrote_them_is_not_believed(desk, frames):
     parts = weft.explain(
         again, frames["c"], on="l.k = r.k", window=weft.within("1 second", on="ts", right_delay="1 second")
     )
-    assert parts.to_dict()["state"].startswith("grows without end: the left side has no delay")
+    assert parts.to_dict()["state"].startswith("grows without bound: the left side has no delay")
     mapped = joined.mapInArrow(lambda batches: batches, joined.schema)
     parts = weft.explain(
         mapped, frames["c"], on="l.k = r.k", window=weft.within("1 second", on="ts", right_delay="1 second")
     )
-    assert parts.to_dict()["state"].startswith("grows without end")
+    assert parts.to_dict()["state"].startswith("grows without bound")
 
 
 def test_of_a_time_that_is_computed_nothing_is_known(desk, frames):
     joined = _first(frames, desk, select=("greatest(l.ts, r.ts) AS ts", "l.k", "l.x"))
-    with pytest.warns(WeftWarning, match="Nothing is known of the order of 'ts'"):
+    with pytest.warns(WeftWarning, match="does not know how far out of order 'ts' is"):
         joined.withWatermark("ts", "0 seconds")
-    with pytest.warns(WeftWarning, match="Nothing is known of the order of 'ts'"):
+    with pytest.warns(WeftWarning, match="does not know how far out of order 'ts' of the left side is"):
         weft.join(
             joined, frames["c"], on=SECOND, window=weft.within("1 second", on="ts", delay="0 seconds"), state=desk.state
         )

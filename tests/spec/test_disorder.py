@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import weft
-from tests import oracle
-from tests.oracle import Batch, Row
 from weft.errors import SpecError, WeftWarning
 from weft.spec import Delays, TimeOrder, Tumbling, Window, Within, lags_of, with_delays
 from weft.types import SIDES, Side
+from weft_lab import oracle
+from weft_lab.oracle import Batch, Row
 
 TIMED: dict[str, Window] = {
     "even": weft.within(2, on="t", delay=1),
@@ -131,7 +131,7 @@ def test_a_delay_that_loses_pairs_of_a_join_is_refused_with_both_numbers() -> No
     assert str(refused.value).splitlines() == [
         "A delay of 5 is too short for the left side.",
         "Its 'ts' comes from a Weft join and can be 21 out of order; pairs would be lost.",
-        "Hint: write left_delay=21, or leave it out: Weft knows what the left side needs.",
+        "Hint: write left_delay=21, or leave it out: Weft knows the delay of the left side.",
     ]
 
 
@@ -144,7 +144,7 @@ def test_a_delay_shorter_than_the_users_own_watermark_is_taken_with_a_warning() 
 
 def test_a_delay_behind_a_join_without_bound_is_taken_with_a_warning() -> None:
     orders: dict[Side, TimeOrder] = {"left": TimeOrder(endless=True), "right": TimeOrder()}
-    with pytest.warns(WeftWarning, match="Nothing is known of the order"):
+    with pytest.warns(WeftWarning, match="does not know how far out of order"):
         with_delays(weft.within(1, on="t", delay=9), orders)
 
 
@@ -165,5 +165,5 @@ def test_a_self_join_has_one_delay() -> None:
 def test_delays_are_told_with_the_window() -> None:
     assert str(weft.within(1, on="t", left_delay=2, right_delay=3)).endswith(", delay 2 for l and 3 for r")
     assert str(weft.tumbling("1 minute", on="t", right_delay="3 s")).endswith(", delay 3 seconds for r")
-    with pytest.raises(SpecError, match="got delay= beside left_delay= or right_delay="):
+    with pytest.raises(SpecError, match="got delay= together with left_delay= or right_delay="):
         weft.within(1, on="t", delay=1, left_delay=1)

@@ -37,8 +37,8 @@ def refused(remote: Folder, cache: Path, why: str) -> None:
     with pytest.raises(StateError) as caught:
         feed(joined(store(remote), scheme="matrix"), 3)
     what, there_is, hint = str(caught.value).splitlines()
-    assert re.fullmatch(f"{re.escape(str(cache))} is not ours alone: {why}.", what), what
-    assert there_is == "Weft keeps copies of remote segments there, and others could read or exchange them."
+    assert re.fullmatch(f"{re.escape(str(cache))} is not private: {why}.", what), what
+    assert there_is == "Weft caches remote segments there, and other users could read or replace them."
     assert hint == f"Hint: {HINT}"
 
 

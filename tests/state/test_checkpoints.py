@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from weft.state import open_folder
-from weft.state.checkpoints import known_checkpoint, note_checkpoint
-from weft.state.documents import write_document
+from weft.state import known_checkpoint, note_checkpoint, open_folder, write_sealed
 
 
 def test_what_is_noted_is_known(tmp_path) -> None:
@@ -39,5 +37,5 @@ def test_a_damaged_note_says_nothing_and_is_written_anew(tmp_path, content) -> N
 @pytest.mark.parametrize("body", [{}, {"path": 7}, {"path": ""}, {"path": None}])
 def test_a_note_without_a_path_says_nothing(tmp_path, body) -> None:
     folder = open_folder(str(tmp_path))
-    write_document(folder, "checkpoint.json", body)
+    write_sealed(folder, "checkpoint.json", body)
     assert known_checkpoint(folder) is None

@@ -12,7 +12,7 @@ import pytest
 
 import weft
 from tests.state.batches import ON, expected, feed, joined, rows, store
-from weft.errors import LateStateError, StateError
+from weft.errors import StateError, StateMismatch
 from weft.observe import inspect_query
 from weft.state import Manifest
 from weft.types import SIDES
@@ -190,7 +190,7 @@ def test_a_manifest_of_another_join(query: Path, tmp_path: Path) -> None:
     on = "abs(l.x - r.x) <= 2"
     feed(joined(store(tmp_path / "other", on=on), on=on, scheme="matrix"), BATCHES)
     _replace(query / "1" / "3.json", (tmp_path / "other" / "query" / "1" / "3.json").read_bytes())
-    with pytest.raises(StateError, match=r"1/3\.json does not belong here: it comes from another history"):
+    with pytest.raises(StateError, match=r"1/3\.json does not belong here: its history differs"):
         _go_on(query)
 
 
@@ -246,7 +246,7 @@ def test_another_join_is_refused(change: str, query: Path) -> None:
     state = store(query.parent)
     state.fingerprint = fingerprint
     made = joined(state, BATCHES, **options)
-    with pytest.raises(LateStateError, match="belongs to another join") as caught:
+    with pytest.raises(StateMismatch, match="belongs to another join") as caught:
         feed(made, 1)
     text = str(caught.value)
     assert str(query) in text
@@ -265,7 +265,7 @@ def test_another_schema_is_refused(query: Path) -> None:
     state = StateStore(str(query.parent), "query", fingerprint)
     made = Join(wider.schema, rows("right", 0).schema, state=state, **options)  # type: ignore[arg-type]
     made.run.batch = BATCHES
-    with pytest.raises(LateStateError, match=r"left schema: was .*more double"):
+    with pytest.raises(StateMismatch, match=r"left schema: was .*more double"):
         list(made.feed(wider, rows("right", BATCHES)))
 
 

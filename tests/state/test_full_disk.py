@@ -20,7 +20,7 @@ from tests.state.batches import expected, feed, joined, store
 from weft.errors import SpecError, StateError
 from weft.state import Folder, open_folder
 
-AGAIN = "then start the query again: it goes on from the last finished batch."
+AGAIN = "then start the query again: it continues from the last finished batch."
 
 
 @pytest.fixture
@@ -71,14 +71,14 @@ def left_aside(folder: Path) -> list[Path]:
 def checked(text: str, folder: Path, why: str, there_is: str, hint: str) -> None:
     what, facts, last = text.splitlines()
     assert re.fullmatch(rf"{folder}/state/query/\S+ cannot be written: {why}\.", what), what
-    assert re.fullmatch(there_is + r" The state of the batch before is whole\.", facts), facts
+    assert re.fullmatch(there_is + r" The state of the previous batch is intact\.", facts), facts
     assert last == f"Hint: {hint}{AGAIN}"
 
 
 TROUBLE: dict[str, tuple[Callable[[Path], Any], str, str, str]] = {
     "full": (
         full, "No space left on device", r"It takes [\d,]+ bytes, and [\d,]+ are free there\.",
-        "make room there, or move the state to a larger disk, ",
+        "free some space, or move the state to a larger disk, ",
     ),
     "read-only": (
         read_only, "Read-only file system", r"It takes [\d,]+ bytes, and [\d,]+ are free there\.",
@@ -194,8 +194,8 @@ def test_a_full_disk_elsewhere_is_told_with_the_bytes_that_are_known(tmp_path: P
         folder.write("new", b"x" * 1234)
     assert str(caught.value).splitlines() == [
         "bucket/new cannot be written: No space left on device.",
-        "It takes 1,234 bytes. The state of the batch before is whole.",
-        f"Hint: make room there, or move the state to a larger disk, {AGAIN}",
+        "It takes 1,234 bytes. The state of the previous batch is intact.",
+        f"Hint: free some space, or move the state to a larger disk, {AGAIN}",
     ]
     assert folder.names() == ["old"]
     far.error = errno.EROFS
@@ -203,7 +203,7 @@ def test_a_full_disk_elsewhere_is_told_with_the_bytes_that_are_known(tmp_path: P
         folder.delete("old")
     assert str(caught.value).splitlines() == [
         "bucket/old cannot be deleted: Read-only file system.",
-        "No version that may be asked for needs it.",
+        "No version that can still be read needs it.",
         "Hint: make the state path writable for the driver and every executor, then start the query again.",
     ]
 

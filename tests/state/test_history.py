@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.plans import force_plan
 from tests.state.batches import expected, feed, joined, rows, store
 from weft.engine import Shipment, Worker, pinned_for
 from weft.errors import StateError
@@ -15,6 +14,7 @@ from weft.local import Join
 from weft.observe import inspect_query
 from weft.routing import MatrixPlan
 from weft.state import Pinned
+from weft_lab.torture.forced import force_plan
 
 BATCHES = 4
 
@@ -41,7 +41,7 @@ def test_one_task_of_another_run_of_the_query_is_refused(tmp_path: Path, task: i
     _other(joined(store(tmp_path / "there")), BATCHES)
     shutil.rmtree(tmp_path / "here" / "query" / str(task))
     shutil.copytree(tmp_path / "there" / "query" / str(task), tmp_path / "here" / "query" / str(task))
-    with pytest.raises(StateError, match="another history"):
+    with pytest.raises(StateError, match="its history differs"):
         feed(joined(store(tmp_path / "here"), BATCHES), 1)
 
 
@@ -49,7 +49,9 @@ def test_plans_of_another_history_are_refused(tmp_path: Path) -> None:
     feed(joined(store(tmp_path / "here")), BATCHES)
     _other(joined(store(tmp_path / "there")), BATCHES)
     shutil.copy(tmp_path / "there" / "query" / "plans" / "4.json", tmp_path / "here" / "query" / "plans" / "4.json")
-    with pytest.raises(StateError, match=r"plans/4\.json does not belong here: it was pinned in another history"):
+    with pytest.raises(
+        StateError, match=r"plans/4\.json does not belong here: its history differs from that of task 0"
+    ):
         feed(joined(store(tmp_path / "here"), BATCHES), 1)
 
 
@@ -58,8 +60,10 @@ def test_a_batch_joined_again_by_some_tasks_only_is_not_gone_on_from(tmp_path: P
     feed(joined(store(tmp_path)), BATCHES)
     again = joined(store(tmp_path), BATCHES - 1)
     shipments = again.run._route({"left": [rows("left", 60)], "right": [rows("right", 60)]})
-    list(Worker(again.job, again.store, 0, BATCHES - 1).run(shipments[0]))
-    with pytest.raises(StateError, match=r"1/3\.json does not belong here: it comes from another history"):
+    list(Worker(again.run.joiner, again.store, 0, BATCHES - 1).run(shipments[0]))
+    with pytest.raises(
+        StateError, match=r"1/3\.json does not belong here: its history differs from that of the manifest"
+    ):
         feed(joined(store(tmp_path), BATCHES), 1)
 
 
@@ -78,8 +82,8 @@ def test_what_was_routed_by_another_plan_is_refused(tmp_path: Path) -> None:
     routed = pinned_for(join.job, join.store, 1)
     force_plan(join.store, 1, MatrixPlan(4, 4, 1))
     shipment = Shipment("left", 0, -1, pinned=routed.mark)
-    with pytest.raises(StateError, match="Batch 1 was routed by another plan than the one that task 2 reads"):
-        list(Worker(join.job, join.store, 2, 1).run([shipment]))
+    with pytest.raises(StateError, match="Batch 1 was routed by a different plan than task 2 reads"):
+        list(Worker(join.run.joiner, join.store, 2, 1).run([shipment]))
 
 
 def test_of_one_history_the_first_plan_stays(tmp_path: Path) -> None:

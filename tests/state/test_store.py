@@ -12,8 +12,7 @@ from tests.state.batches import ON, WINDOW, expected, feed, joined, rows, store
 from weft.errors import SpecError
 from weft.observe import inspect_query, read_batch
 from weft.routing import HashPlan, MatrixPlan, RangePlan
-from weft.state import Manifest, MemoryStore, Pinned, StateStore, open_folder
-from weft.state.documents import read_document
+from weft.state import Manifest, MemoryStore, Pinned, StateStore, open_folder, read_sealed
 from weft.types import SIDES
 
 BATCHES = 20
@@ -25,7 +24,7 @@ def test_plans_round_trip(tmp_path: Path) -> None:
     for batch, plan in enumerate(plans):
         state.pin(batch, Pinned(plan, history=f"after {batch}"), f"reason {batch}")
     assert [state.read_pinned(batch).plan for batch in range(len(plans))] == plans
-    assert read_document(state.folder / "plans", "1.json")["reason"] == "reason 1"
+    assert read_sealed(state.folder / "plans", "1.json")["reason"] == "reason 1"
 
 
 def test_manifests_round_trip(tmp_path: Path) -> None:
@@ -270,6 +269,6 @@ def test_a_path_that_no_file_system_has_is_refused_in_words() -> None:
     with pytest.raises(SpecError) as caught:
         open_folder("out/\0state")
     what, _, hint = str(caught.value).splitlines()
-    assert what == r"The state path 'out/\x00state' cannot be opened: it holds a NUL character."
+    assert what == r"The state path 'out/\x00state' cannot be opened: it contains a NUL character."
     assert hint == "Hint: write state='file:///var/weft'."
     assert open_folder("~nobody-of-that-name/x").path.endswith("/~nobody-of-that-name/x")

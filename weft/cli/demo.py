@@ -20,7 +20,7 @@ from weft.spec import within
 from weft.types import Side
 
 if TYPE_CHECKING:
-    from weft.bench.plant import Feeder
+    from weft.demo import Feeder
     from weft.observe import Summary
 
 __all__ = ["run_demo"]
@@ -33,7 +33,7 @@ _MARK = ".weft-demo"
 
 def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) -> int:
     """Run the demo; 1 if DuckDB counts differently."""
-    from weft.bench.plant import Feeder, Plant
+    from weft.demo import Feeder, Plant
 
     _empty(out)
     console = err()
@@ -72,9 +72,9 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) ->
 
 def _intro(generators: int, rate: int, seconds: int) -> str:
     return (
-        f" {generators} generators send voltage and current from before and after, {rate:,} rows a second and side, for"
+        f" {generators} generators send voltage and current from before and after, {rate:,} rows per second and side, for"
         f" {seconds} s. Weft looks for moments where more voltage goes in than comes out while current rises, within"
-        " 10 seconds. Spark's own stream join refuses this condition."
+        " 10 seconds. Spark's own stream join rejects this condition."
     )
 
 
@@ -91,24 +91,21 @@ def _empty(out: Path) -> None:
 
 
 def _join(feeder: Feeder, out: Path, as_json: bool) -> Summary:
-    from weft.spark.run import joined, quiet_session, read_stream, start
+    from weft.spark import jobs
 
     state, log = str((out / "state").absolute()), out / "spark.log"
     with nullcontext() if as_json else err().status("starting Spark ..."):
-        spark = quiet_session(
+        spark = jobs.quiet_session(
             "weft demo", master=None, state=state, conf={"spark.sql.session.timeZone": "UTC"}, log=log
         )
         frames = [
-            read_stream(spark, SourcePart("parquet", {"path": str(out / _FOLDERS[side])}, schema), side)
+            jobs.read_stream(spark, SourcePart("parquet", {"path": str(out / _FOLDERS[side])}, schema), side)
             for side, schema in _schemas().items()
         ]
         window = within("10 seconds", on="ts", delay="5 seconds")
-        built = joined(
-            frames[0], frames[1], on=ON, window=window, scheme="auto", index="auto", tasks=None, select=SELECT,
-            suffix="_right", state=state,
-        )  # fmt: skip
+        built = jobs.joined(frames[0], frames[1], jobs.JoinOptions(ON, window, select=SELECT, state=state))
         feeder.start()
-        query = start(
+        query = jobs.start(
             built, format="parquet", options={"path": str(out / "alarms")}, mode="append", partition_by=(),
             checkpoint=str(out / "checkpoint"), trigger={"processingTime": "1 second"}, name="demo",
         )  # fmt: skip
@@ -129,7 +126,7 @@ def _join(feeder: Feeder, out: Path, as_json: bool) -> Summary:
 
 
 def _schemas() -> dict[Side, str]:
-    from weft.bench.plant import COLUMNS
+    from weft.demo import COLUMNS
 
     return {side: f"generator int, ts timestamp, {v} double, {i} double" for side, (v, i) in COLUMNS.items()}
 
@@ -184,7 +181,7 @@ def _plot(out: Path, feeder: Feeder) -> Path | None:
     import pyarrow.parquet as pq
 
     try:
-        from weft.bench.plant_plot import draw
+        from weft.demo.plot import draw
     except ImportError:
         err().print(Text("plotly is not installed, so there is no plot: pip install 'weft[plot]'", style="yellow"))
         return None

@@ -41,12 +41,12 @@ def run_doctor(*, master: str | None, state: str | None, as_json: bool) -> int:
     check_master(master)
     java = check_java()
     try:
-        from weft.spark.doctor import facts
+        from weft.spark import workers
     except ImportError as error:
         missing = Check("PySpark", "fail", f"cannot be imported: {error}", "pip install 'pyspark>=4.1'")
         checks = [java, missing]
     else:
-        checks = [java, *check_facts(facts(state), "driver"), check_kernels()]
+        checks = [java, *check_facts(workers.facts(state), "driver"), check_kernels()]
         if master is not None and java.verdict != "fail":
             checks += _executors(master, state, as_json)
     failed = any(check.verdict == "fail" for check in checks)
@@ -71,7 +71,7 @@ def check_java() -> Check:
         return Check("Java", "fail", f"{java} (by {how}) does not run: {error}", todo)
     version = re.search(r'version "(\d+)([^"]*)"', done.stderr + done.stdout)
     if not version:
-        return Check("Java", "fail", f"{java} (by {how}) does not tell its version", todo)
+        return Check("Java", "fail", f"{java} (by {how}) does not report its version", todo)
     found = f"{version[1]}{version[2]}, {java}, by {how}"
     return Check("Java", "ok" if int(version[1]) >= 17 else "fail", found, "" if int(version[1]) >= 17 else todo)
 
@@ -79,13 +79,13 @@ def check_java() -> Check:
 def check_kernels() -> Check:
     """Tell whether the first join has to compile."""
     try:
-        from weft.local.compiled import compiled
+        from weft.cli.warm import compiled
 
         now = compiled()
     except Exception as error:  # noqa: BLE001  whatever it is, the report must say it
-        found = f"whether they are compiled cannot be told: {error}"
+        found = f"cannot tell whether they are compiled: {error}"
         return Check("kernels", "warn", found, "run `weft warm`, and see whether it works.")
-    todo = "run `weft warm`: else the first joins compile, for up to half a minute."
+    todo = "run `weft warm`: otherwise the first joins compile, for up to half a minute."
     return Check("kernels", "ok" if now.all else "warn", str(now), "" if now.all else todo)
 
 
@@ -105,16 +105,16 @@ def check_facts(facts: dict[str, Any], where: str) -> list[Check]:
     pandas = facts["versions"].get("pandas")
     well = pandas is not None and (2, 2) <= _version(pandas) < (3,)
     checks.append(
-        _check("pandas", well, pandas or "not installed", "pip install 'pandas>=2.2,<3': PySpark insists on it.", where)
+        _check("pandas", well, pandas or "not installed", "pip install 'pandas>=2.2,<3': PySpark requires it.", where)
     )
     cache = facts["cache"]
-    todo = "set NUMBA_CACHE_DIR to a writable folder, else every new Python worker compiles for seconds."
+    todo = "set NUMBA_CACHE_DIR to a writable folder, otherwise every new Python worker compiles for seconds."
     if facts["kernel"]:
         checks.append(Check("kernels", "fail", facts["kernel"], "reinstall numba and numpy for this Python.", where))
     verdict: Verdict = "ok" if cache["writable"] else "warn"
     checks.append(
         Check(
-            "Numba cache",
+            "kernel cache",
             verdict,
             f"{cache['folder']}, {'writable' if cache['writable'] else 'not writable'}",
             "" if cache["writable"] else todo,
@@ -150,7 +150,7 @@ def _memory(memory: int | None, cores: int, where: str) -> Check:
             "memory", "fail", found, "free some: Spark's JVM and its Python workers need at least 1 GB.", where
         )
     few = memory < (1 + cores) * _GIB
-    todo = "give Spark fewer cores (--master local[2]), or free some: 1 GB, and 1 GB per core, run well."
+    todo = "give Spark fewer cores (--master local[2]), or free some: 1 GB plus 1 GB per core is enough."
     return Check("memory", "warn" if few else "ok", found, todo if few else "", where)
 
 
@@ -161,13 +161,12 @@ def _disk(free: int, where: str) -> Check:
 
 
 def _executors(master: str, state: str | None, as_json: bool) -> list[Check]:
-    from weft.spark.doctor import executor_facts
-    from weft.spark.run import quiet_session
+    from weft.spark import jobs, workers
 
     try:
         with nullcontext() if as_json else err().status(f"asking the executors of {master} ..."):
-            spark = quiet_session("weft doctor", master=master, state=None, conf={}, log=log_file("doctor"))
-            found = executor_facts(spark, state)
+            spark = jobs.quiet_session("weft doctor", master=master, state=None, conf={}, log=log_file("doctor"))
+            found = workers.executor_facts(spark, state)
             spark.stop()
     except WeftError as error:
         lines = str(error).splitlines()
@@ -199,7 +198,7 @@ def _show(checks: list[Check], failed: bool) -> None:
     console.print()
     warned = any(check.verdict == "warn" for check in checks)
     verdict = (
-        "Something must be done first."
+        "Fix the errors first."
         if failed
         else "Weft can run; see the warnings."
         if warned

@@ -1,7 +1,11 @@
-"""Saying things: results on stdout, errors and progress on stderr, colour only on a terminal."""
+"""What every command has in common: results on stdout, errors and progress on stderr, colour only on a terminal.
+
+How a command's help ends, what an error of Weft looks like, and how Ctrl-C asks instead of killing.
+"""
 
 from __future__ import annotations
 
+import functools
 import json
 import signal
 import sys
@@ -10,20 +14,62 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
 from weft.cli.job import JobMistakes, master_trouble
-from weft.errors import JobError, LateStateError, NoSuchState, SpecError, UnknownName, WeftError
+from weft.errors import JobError, NoSuchState, SpecError, StateMismatch, UnknownName, WeftError
 
-__all__ = ["check_master", "complain", "err", "exit_code", "log_file", "on_stop", "out", "print_json", "size"]
+__all__ = [
+    "SETTINGS",
+    "AsJson",
+    "check_master",
+    "complain",
+    "err",
+    "examples",
+    "exit_code",
+    "guarded",
+    "log_file",
+    "on_stop",
+    "out",
+    "print_json",
+    "size",
+]
 
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+AsJson = Annotated[bool, typer.Option("--json", help="Print data for programs.")]
 _WIDE = 200
 """Columns of output that goes to a file or a pipe: nothing there cuts a line."""
+
+
+def examples(*lines: str) -> str:
+    """Return the end of a command's help: how it is called."""
+    return "\n\n".join(
+        ["[bold]Examples[/bold]", *(f"  [cyan]{line.replace('[', chr(92) + '[')}[/cyan]" for line in lines)]
+    )
+
+
+def guarded(command: Callable[..., int | None]) -> Callable[..., None]:
+    """Turn what a command returns into the exit code, and a WeftError into three lines instead of a traceback."""
+
+    @functools.wraps(command)
+    def run(**options: Any) -> None:
+        try:
+            code = command(**options)
+        except WeftError as error:
+            complain(error, as_json=bool(options.get("as_json")))
+            raise typer.Exit(exit_code(error)) from None
+        except KeyboardInterrupt:
+            err().print("stopped")
+            raise typer.Exit(130) from None
+        raise typer.Exit(code or 0)
+
+    return run
 
 
 def out() -> Console:
@@ -44,15 +90,16 @@ def print_json(data: Any, *, indent: int | None = 2) -> None:
 
 def exit_code(error: WeftError) -> int:
     """Return 2 where the request is at fault (job, join, name, path, another join's state), 1 where running it failed."""
-    return 2 if isinstance(error, (JobError, LateStateError, NoSuchState, SpecError, UnknownName)) else 1
+    return 2 if isinstance(error, (JobError, StateMismatch, NoSuchState, SpecError, UnknownName)) else 1
 
 
 def check_master(master: str | None) -> None:
     """Refuse a `--master` that Spark would not know."""
     trouble = master_trouble(master) if master is not None else None
     if trouble:
-        what, _, there_is = trouble[0].partition(". ")
-        raise SpecError.of(f"--master: {what}.", there_is, trouble[1].replace("write", "write --master"))
+        told, right = trouble
+        what, _, there_is = told.partition(". ")
+        raise SpecError.of(f"--master: {what}.", there_is, right.replace("write", "write --master"))
 
 
 def complain(error: WeftError, *, as_json: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.job import Job, blaming, load_job
+from weft.cli.job import CheckedJob, blaming, load_job
 from weft.cli.live import Screen, summary_table
 from weft.cli.output import check_master, err, exit_code, log_file, on_stop, out, print_json
 from weft.errors import WeftError
@@ -17,7 +17,7 @@ from weft.observe import BatchReport, Summary, disk_use, query_line, read_batch
 from weft.state import open_folder
 
 if TYPE_CHECKING:
-    from weft.spark.join import Built
+    from weft.spark import jobs
 
 __all__ = ["explain_job", "run_job", "watch"]
 
@@ -28,22 +28,22 @@ def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> in
     job = load_job(path, reads=True, writes=True)
     if check:
         return _checked(job, as_json)
-    from weft.spark.run import belongs, quiet_session, start
+    from weft.spark import jobs
 
     log = log_file("run")
     console = err()
     try:
         with console.status("starting Spark ...") if not as_json else _nothing():
-            spark = quiet_session(
+            spark = jobs.quiet_session(
                 f"weft {path.name}", master=master or job.master, state=job.state, conf=job.conf, log=log
             )
             built = _built(spark, job, job.state)
             with blaming(job):
-                origin = belongs(spark, job.checkpoint, job.state, built.spec)
+                origin = jobs.belongs(spark, job.checkpoint, job.state, built.spec)
         if not as_json:
             console.print(Text(f"{path.name}: {origin}"), soft_wrap=True)
         with blaming(job):
-            query = start(
+            query = jobs.start(
                 built, format=job.sink.format, options=job.sink.options, mode=job.sink.mode,
                 partition_by=job.sink.partition_by, checkpoint=job.checkpoint, trigger=job.trigger, name=path.stem,
             )  # fmt: skip
@@ -63,18 +63,18 @@ def watch(
     query: Any, state: str, screen: Screen, enough: Callable[[int], bool] = lambda _: False, note: str = ""
 ) -> Summary:
     """Show a query's batches until it ends, is stopped by Ctrl-C, or says `enough` to the rows it has read."""
-    from weft.spark.run import follow
+    from weft.spark import jobs
 
     folder = open_folder(state) / str(query.id)
     with on_stop() as stopped:
-        screen.say(note or "Ctrl-C stops the query; the same command goes on from there")
+        screen.say(note or "Ctrl-C stops the query; the same command continues from there")
 
         def stop(read: int) -> bool:
             if stopped():
                 screen.say("stopping ...")
             return stopped() or enough(read)
 
-        for progress in follow(query, stop):
+        for progress in jobs.follow(query, stop):
             metrics = read_batch(folder, progress.batch)
             screen.add(BatchReport.of(progress.batch, progress.seconds, progress.read, metrics, progress.pairs))
     screen.summary.state_files, screen.summary.state_bytes = disk_use(folder)
@@ -83,7 +83,7 @@ def watch(
     return screen.summary
 
 
-def _finish(summary: Summary, job: Job, query: str, as_json: bool) -> None:
+def _finish(summary: Summary, job: CheckedJob, query: str, as_json: bool) -> None:
     if as_json:
         print_json({"summary": summary.to_dict(), "query": query, "state": job.state}, indent=None)
         return
@@ -96,11 +96,11 @@ def _finish(summary: Summary, job: Job, query: str, as_json: bool) -> None:
     console.print(table)
 
 
-def _checked(job: Job, as_json: bool) -> int:
+def _checked(job: CheckedJob, as_json: bool) -> int:
     if as_json:
         print_json({"job": str(job.path), "ok": True})
     else:
-        out().print(Text(f"{job.path} is sound as far as can be seen without Spark.", style="green"))
+        out().print(Text(f"{job.path} has no mistakes that can be found without Spark.", style="green"))
     return 0
 
 
@@ -108,13 +108,13 @@ def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
     """Explain a job's join; Spark only analyzes, nothing is read or written."""
     check_master(master)
     job = load_job(path, reads=True)
-    from weft.spark.run import explained_join, quiet_session
+    from weft.spark import jobs
 
     with err().status("starting Spark to analyze the condition ...") if not as_json else _nothing():
-        spark = quiet_session(
+        spark = jobs.quiet_session(
             "weft explain", master=master or job.master, state=None, conf=job.conf, log=log_file("explain")
         )
-        explanation = explained_join(_built(spark, job, None))
+        explanation = jobs.explained_join(_built(spark, job, None))
     if as_json:
         print_json(explanation.to_dict())
     else:
@@ -128,16 +128,16 @@ def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
     return 0
 
 
-def _built(spark: Any, job: Job, state: str | None) -> Built:
-    from weft.spark.run import joined, read_stream
+def _built(spark: Any, job: CheckedJob, state: str | None) -> jobs.Built:
+    from weft.spark import jobs
 
+    asked = jobs.JoinOptions(
+        job.on, job.window, job.scheme, job.index, job.tasks, job.select, job.suffix, state, unordered=job.unordered
+    )
     with blaming(job):
-        left = read_stream(spark, job.left, "left" if job.right else "stream")
-        right = read_stream(spark, job.right, "right") if job.right else None
-        return joined(
-            left, right, on=job.on, window=job.window, scheme=job.scheme, index=job.index, tasks=job.tasks,
-            select=job.select, suffix=job.suffix, state=state, unordered=job.unordered,
-        )  # fmt: skip
+        left = jobs.read_stream(spark, job.left, "left" if job.right else "stream")
+        right = jobs.read_stream(spark, job.right, "right") if job.right else None
+        return jobs.joined(left, right, asked)
 
 
 def _nothing() -> Any:

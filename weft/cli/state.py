@@ -1,18 +1,35 @@
-"""`weft state ls` and `weft state show`: what is in the state folder, for a person and as JSON."""
+"""`weft state ls`, `show` and `rm`: what is in the state folder, for a person and as JSON; what may go from it."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
+import typer
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from weft.cli.output import out, print_json, size
-from weft.control import draw
-from weft.observe import QueryView, inspect_query, list_queries
+from weft.cli.output import complain, out, print_json, size
+from weft.errors import SpecError, WeftError
+from weft.observe import (
+    Leftover,
+    QueryView,
+    asked_for,
+    inspect_query,
+    list_queries,
+    open_state,
+    remove_query,
+    stale_queries,
+)
+from weft.planner import draw
 from weft.routing import AreaPlan, plan_from_json
+from weft.state import Folder
 from weft.types import SIDES, Side
 
-__all__ = ["list_state", "show_state"]
+__all__ = ["list_state", "remove_state", "show_state"]
 
 
 def list_state(path: str, *, as_json: bool) -> int:
@@ -96,7 +113,7 @@ def _facts(view: QueryView) -> list[tuple[str, str | Text]]:
             newest = ", ".join(f"{side} {view.clock.newest[side] or 'none'}" for side in SIDES)
             facts.append(("newest", newest))
         if view.clock.watermark:
-            facts.append(("watermark", f"{view.clock.watermark}; what is older is late"))
+            facts.append(("watermark", f"{view.clock.watermark}; older rows are late"))
     facts += [("late", _late(view)), ("on disk", f"{size(view.bytes)} in {view.files:,} files under {view.path}")]
     return facts
 
@@ -119,11 +136,11 @@ def _plan(view: QueryView) -> str:
 
 
 def _health(view: QueryView) -> Text:
-    how = "files and checksums verified" if view.verified else "sizes compared; --verify reads them too"
+    how = "files and checksums verified" if view.verified else "sizes compared; --verify also checks contents"
     if view.last_good is None:
-        return Text("no batch: the query cannot go on from this state", style="bold red")
+        return Text("no batch: the query cannot continue from this state", style="bold red")
     if view.last_good == view.last_batch:
-        return Text(f"batch {view.last_good}, the last one there is ({how})", style="green")
+        return Text(f"batch {view.last_good}, the latest ({how})", style="green")
     style = "yellow" if view.unfinished and not view.damage else "bold red"
     return Text(f"batch {view.last_good}, of {view.last_batch} ({how})", style=style)
 
@@ -142,3 +159,113 @@ def _tasks(view: QueryView) -> Table:
             f"{task.late['left']:,} + {task.late['right']:,}", kept,
         )  # fmt: skip
     return table
+
+
+def remove_state(
+    path: str, query: str | None, *, stale: bool, idle: int, dry_run: bool, yes: bool, as_json: bool
+) -> int:  # fmt: skip
+    """Remove one query, or all stale ones; 1 if one could not be removed, or the answer was no."""
+    if (query is None) != stale:
+        what = "No query was named." if query is None else "Both a query and --stale were given."
+        there_is = "Name one query by the start of its id, or remove all that no checkpoint can continue from."
+        raise SpecError.of(what, there_is, f"write weft state rm {path} QUERY, or weft state rm {path} --stale.")
+    state, now = open_state(path), datetime.now(timezone.utc)
+    go, stay = ([asked_for(state, query)], []) if query else stale_queries(state, timedelta(minutes=idle), now)
+    if not as_json:
+        _show_leftovers(path, go, stay, now, dry_run=dry_run)
+    if dry_run or not go:
+        return _end(path, go, stay, {}, dry_run=dry_run) if as_json else 0
+    if not yes and not _confirmed(go, as_json):
+        out().print("Nothing was removed.")
+        return 1
+    failed = _remove(state, go)
+    if as_json:
+        return _end(path, go, stay, failed, dry_run=False)
+    for error in failed.values():
+        complain(error)
+    gone = [one for one in go if one.query not in failed]
+    out().print(f"Removed: {_total(gone)}.")
+    return 1 if failed else 0
+
+
+def _remove(state: Folder, go: Sequence[Leftover]) -> dict[str, WeftError]:
+    """Remove what is listed; return what went wrong, by query."""
+    told = {one.query: _trouble(state, one) for one in go}
+    return {query: error for query, error in told.items() if error is not None}
+
+
+def _trouble(state: Folder, one: Leftover) -> WeftError | None:
+    try:
+        remove_query(state, one)
+    except WeftError as error:
+        return error
+    return None
+
+
+def _confirmed(go: Sequence[Leftover], as_json: bool) -> bool:
+    if as_json or not _terminal():
+        why = "--json does not ask." if as_json else "There is no terminal to ask on."
+        raise SpecError.of(
+            "Nothing was removed: it was not confirmed.",
+            f"{why} Would be removed: {_total(go)}.",
+            "add --yes to remove it, or --dry-run to see it.",
+        )
+    return typer.confirm(f"Remove {_total(go)}?", err=True)
+
+
+def _terminal() -> bool:
+    return sys.stdin.isatty()
+
+
+def _end(
+    path: str, go: Sequence[Leftover], stay: Sequence[Leftover], failed: dict[str, WeftError], *, dry_run: bool
+) -> int:  # fmt: skip
+    data: dict[str, Any] = {"path": path, "dry_run": dry_run}
+    data["queries"] = [
+        {**one.to_dict(), "removed": not dry_run and one.query not in failed, "error": str(failed.get(one.query, ""))}
+        for one in go
+    ]
+    print_json({**data, "left": [one.to_dict() for one in stay]})
+    return 1 if failed else 0
+
+
+def _total(queries: Sequence[Leftover]) -> str:
+    many = f"{len(queries):,} queries" if len(queries) != 1 else "1 query"
+    return f"{many}, {sum(one.files for one in queries):,} files, {size(sum(one.bytes for one in queries))}"
+
+
+def _show_leftovers(
+    path: str, go: Sequence[Leftover], stay: Sequence[Leftover], now: datetime, *, dry_run: bool
+) -> None:
+    console = out()
+    for one in go:
+        facts = (f"{size(one.bytes)} in {one.files:,} files", _ago(one, now))
+        console.print(Text.assemble((one.query, "bold cyan"), "  ", (one.why, "yellow"), "  ", ", ".join(facts)))
+        for folder, join in zip(one.folders, one.joins, strict=True):
+            name = folder.removeprefix(one.query).removeprefix(".")
+            console.print(Text.assemble("  ", (join, "bold"), f"  ({name})" if name else ""))
+        if one.checkpoint:
+            console.print(Text(f"  checkpoint {one.checkpoint}"))
+        if one.note:
+            console.print(Text(f"  {one.note}", style="yellow"))
+    quiet = [one for one in stay if one.why == "checkpoint there" and not one.note]
+    for one in stay:
+        if one not in quiet:
+            note = f": {one.note}" if one.note else ""
+            console.print(Text(f"Skipped: {one.query}, {one.why}{note}; {_ago(one, now)}"))
+    if quiet:
+        console.print(f"Skipped: {len(quiet):,} with a checkpoint.")
+    if not go:
+        console.print(f"No query under {path} is stale.")
+    elif dry_run:
+        console.print(f"Would be removed: {_total(go)}. Nothing was removed.")
+
+
+def _ago(one: Leftover, now: datetime) -> str:
+    if one.written is None:
+        return "last written at an unknown time"
+    seconds = max(0, int((now - one.written).total_seconds()))
+    for unit, length in (("days", 86_400), ("hours", 3_600), ("minutes", 60), ("seconds", 1)):
+        if seconds >= 2 * length or length == 1:
+            return f"last written {one.written:%Y-%m-%d %H:%M:%S} UTC, {seconds // length} {unit} ago"
+    raise AssertionError(seconds)

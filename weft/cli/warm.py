@@ -1,21 +1,30 @@
-"""`weft warm`: have all kernels compiled before the first join needs them, with a bar that shows how far it is."""
+"""`weft warm`: have all kernels compiled before the first join needs them, with a bar that shows how far it is.
+
+What is compiled then is written down beside the machine code, so that it goes where that goes, and compared later with what is
+still there.
+"""
 
 from __future__ import annotations
 
+import json
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
+from pathlib import Path
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from weft.cli.output import err, out, print_json
-from weft.kernels.compiled import kept_variants, told_of_compiling
-from weft.local.compiled import compiled, note_compiled
-from weft.local.warm import STEPS, Step
+from weft.cli.warm_joins import STEPS, WarmStep
+from weft.errors import WeftError
+from weft.kernels.code_cache import cache_folder
+from weft.kernels.jit import kept_variants, told_of_compiling
 
-__all__ = ["run_warm", "warm_for"]
+__all__ = ["CompiledKernels", "compiled", "note_compiled", "run_warm", "warm_for"]
 
 
 def run_warm(*, as_json: bool) -> int:
@@ -39,7 +48,7 @@ def warm_for(name: str, *, quiet: bool) -> None:
         _run([step for step in STEPS if step.name == name], quiet=quiet)
 
 
-def _run(steps: Sequence[Step], *, quiet: bool) -> list[dict[str, str | float | int]]:
+def _run(steps: Sequence[WarmStep], *, quiet: bool) -> list[dict[str, str | float | int]]:
     """Run steps; return name, seconds and number of variants compiled of each."""
     done: list[dict[str, str | float | int]] = []
     with _shown(sum(len(step.joins) for step in steps), quiet) as (begin, compiling), told_of_compiling(compiling):
@@ -69,3 +78,73 @@ def _shown(total: int, quiet: bool) -> Iterator[tuple[Callable[[str], None], Cal
             lambda name: bar.update(task, completed=next(begun), now=name),
             lambda name: bar.update(task, now=name),
         )
+
+
+_RECORD = "weft-warm.json"
+
+
+@dataclass(frozen=True)
+class CompiledKernels:
+    """How many of the variants that joins need are compiled; nobody knows how many they need where `weft warm` never ran."""
+
+    ready: int
+    wanted: int | None
+    folder: str
+
+    @property
+    def all(self) -> bool:
+        """Tell whether no join has to compile."""
+        return self.wanted is not None and self.ready == self.wanted
+
+    def __str__(self) -> str:
+        """Say it in a line.
+
+        >>> print(CompiledKernels(12, 211, "/cache"))
+        partly compiled: 12 of 211, in /cache
+        """
+        if not self.ready:
+            return f"not compiled, in {self.folder}"
+        many = f"{self.ready:,} by earlier joins" if self.wanted is None else f"{self.ready:,} of {self.wanted:,}"
+        return f"{'' if self.all else 'partly '}compiled: {many}, in {self.folder}"
+
+
+def note_compiled() -> CompiledKernels:
+    """Write down what is compiled now, after all kinds of joins have run."""
+    folder, there = cache_folder(), sorted(_there())
+    hint = "set NUMBA_CACHE_DIR to a writable folder."
+    if folder is None:
+        raise WeftError.of("Compiled kernels cannot be cached: no folder is writable.", "", hint)
+    aside = folder / f".{_RECORD}.{os.getpid()}"
+    try:
+        aside.write_text(json.dumps({"weft": _version(), "variants": there}), encoding="utf-8")
+        aside.replace(folder / _RECORD)
+    except OSError as error:
+        raise WeftError.of(
+            f"Nothing can be cached in {folder}: {error}.", "Compiled kernels are cached there.", hint
+        ) from error
+    return CompiledKernels(len(there), len(there), str(folder))
+
+
+def compiled() -> CompiledKernels:
+    """Compare what is compiled with what was written down by this version of Weft."""
+    folder, there = cache_folder(), _there()
+    if folder is None:
+        return CompiledKernels(0, None, "no folder")
+    try:
+        record = json.loads((folder / _RECORD).read_text(encoding="utf-8"))
+        wanted = set(record["variants"]) if record["weft"] == _version() else None
+    except (OSError, ValueError, KeyError, TypeError):
+        wanted = None
+    return CompiledKernels(
+        len(there if wanted is None else there & wanted), None if wanted is None else len(wanted), str(folder)
+    )
+
+
+def _there() -> set[str]:
+    return {variant for variant, file in kept_variants().items() if Path(file).exists()}
+
+
+def _version() -> str:
+    from weft import __version__
+
+    return __version__

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from weft.documents.attribute_names import Names, Spoken, names_of
 from weft.documents.coded import COLUMNS, Coded
-from weft.documents.columns import check_documents
 from weft.documents.general import members_of
-from weft.documents.names import Names, Spoken, names_of
-from weft.documents.read import Read, Reader, coded_members
+from weft.documents.json_columns import check_documents
+from weft.documents.read import DocumentReader, Read, coded_members
 
 __all__ = [
-    "COLUMNS", "Coded", "Names", "Read", "Reader", "Spoken", "check_documents", "coded_members", "members_of", "names_of",
+    "COLUMNS",
+    "Coded",
+    "DocumentReader",
+    "Names",
+    "Read",
+    "Spoken",
+    "check_documents",
+    "coded_members",
+    "members_of",
+    "names_of",
 ]  # fmt: skip

@@ -5,7 +5,7 @@ they mean the same in every process and need no dictionary. The members' text is
 value, or wants to be sure that two equal words are two equal values, reads it there.
 
 A hash can collide. Two different values of one attribute with equal words are told apart by their text before a pair leaves;
-two names with equal words when a tree is built or asked (`names`), and when documents are routed by an attribute.
+two names with equal words when a tree is built or asked (`attribute_names`), and when documents are routed by an attribute.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from weft.kernels.doc_compose import spaced
-from weft.kernels.json_scan import member_words
+from weft.kernels.documents.json_scan import member_words
+from weft.kernels.documents.unite import spaced
 from weft.types import Rows, Words
 
 __all__ = ["COLUMNS", "Coded"]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
 
-from weft.kernels.json_text import FREE, LEVELS, TIMES
+from weft.kernels.documents.json_text import FREE, LEVELS, TIMES
 
 __all__ = ["Refusal", "members_of", "spelled", "spelled_number"]
 

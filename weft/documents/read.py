@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from weft.documents.coded import Coded
-from weft.documents.columns import text_of
 from weft.documents.general import Refusal, members_of
+from weft.documents.json_columns import text_of
 from weft.errors import SpecError
-from weft.kernels.json_scan import Scanned, member_words, scan
-from weft.kernels.json_text import DEEP, EMPTY, LEVELS, LONG, NOT_OBJECT, NUMBER, ODD, OK, SYNTAX, TIMES, UTF8
+from weft.kernels.documents.json_scan import Scanned, member_words, scan
+from weft.kernels.documents.json_text import DEEP, EMPTY, LEVELS, LONG, NOT_OBJECT, NUMBER, ODD, OK, SYNTAX, TIMES, UTF8
 from weft.types import Rows
 
-__all__ = ["Read", "Reader"]
+__all__ = ["DocumentReader", "Read"]
 
 _REASONS = {
     SYNTAX: "not JSON, at byte {}", NOT_OBJECT: "not an object", UTF8: "not UTF-8, at byte {}",
@@ -44,7 +44,7 @@ class Read:
 
 
 @dataclass(frozen=True)
-class Reader:
+class DocumentReader:
     """How documents are read.
 
     `nulls`: "absent" (a member that is null is not there) or "value" (null equals null). `arrays`: "whole" or "sets" (order
@@ -68,7 +68,7 @@ class Reader:
         """Read a column.
 
         >>> import pyarrow as pa
-        >>> read = Reader().read(pa.array(['{"a": 1, "b": {"c": "x"}}', '{"a": 1.0}', "nonsense"]))
+        >>> read = DocumentReader().read(pa.array(['{"a": 1, "b": {"c": "x"}}', '{"a": 1.0}', "nonsense"]))
         >>> read.coded.members(0), bool(read.coded.pairs[0] == read.coded.pairs[2]), read.reasons
         (['"a":1', '"b.c":"x"'], True, ('not JSON, at byte 0',))
         """

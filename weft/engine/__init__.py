@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from weft.engine.arrivals import Arrivals, Shipment, collect_arrivals, unpack
 from weft.engine.clock import Header, watermark
-from weft.engine.gather import Pairs
+from weft.engine.content_order import in_content_order
+from weft.engine.control import next_plan, pinned_for
+from weft.engine.joiner import Job, Joiner, RowJoiner
 from weft.engine.migrate import migrate
-from weft.engine.route import Delivery, Inputs, Router
-from weft.engine.ship import Shipment, pack_delivery, pack_header, unpack
-from weft.engine.step import Arrivals, Step, step
-from weft.engine.worker import Job, Worker, collect_arrivals, pinned_for
+from weft.engine.pairs import Pairs
+from weft.engine.route import Delivery, Inputs, Intake, Router
+from weft.engine.ship import pack_delivery, pack_header
+from weft.engine.step import Found, Step, step
+from weft.engine.worker import Worker
 
 __all__ = [
-    "Arrivals", "Delivery", "Header", "Inputs", "Job", "Pairs", "Router", "Shipment", "Step", "Worker",
-    "collect_arrivals", "migrate", "pack_delivery", "pack_header", "pinned_for", "step", "unpack", "watermark",
+    "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Pairs", "Router", "RowJoiner",
+    "Shipment", "Step", "Worker", "collect_arrivals", "in_content_order", "migrate", "next_plan", "pack_delivery", "pack_header",
+    "pinned_for", "step", "unpack", "watermark",
 ]  # fmt: skip

@@ -14,7 +14,7 @@ from weft.spec import JoinSpec, Last, Tumbling, TumblingRows, Within
 from weft.state import Clock
 from weft.types import SIDES, WORD_MIN, Block, Side, Words, other
 
-__all__ = ["Header", "advance", "expired_before", "late_rows", "number_rows", "watermark"]
+__all__ = ["Header", "advance", "expired_before", "late_rows", "number_rows", "refused_rows", "watermark"]
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,12 @@ def expired_before(spec: JoinSpec, side: Side, clock: Clock) -> int:
 def late_rows(headers: dict[Side, list[Header]], task: int) -> dict[Side, int]:
     """Return how many rows were late, per side. Every task knows it; task 0 tells it for all of them."""
     return {side: 0 if task else sum(header.late for header in headers[side]) for side in SIDES}
+
+
+def refused_rows(spec: JoinSpec, headers: dict[Side, list[Header]], task: int) -> int:
+    """Return how many rows could not be read; task 0 tells it. One stream that is both sides is counted once."""
+    sides = SIDES[:1] if spec.self_join else SIDES
+    return 0 if task else sum(header.refused for side in sides for header in headers[side])
 
 
 def advance(clock: Clock, headers: dict[Side, list[Header]]) -> Clock:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +19,13 @@ from weft.spec import JoinSpec, Key, SideSpec, Tumbling
 from weft.state import Pinned
 from weft.types import U32, WORD_MIN, Block, Bools, Rows, Side, Words
 
-__all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Router"]
+__all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Intake", "Roles", "Router"]
 
 STORE, PROBE, HOME = 1, 2, 4
 """What a task does with a row: keep it, look up its partners, count it (each row is counted by exactly one task)."""
+
+Roles = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
+"""What each task does with each row."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +53,16 @@ class Inputs:
         return found
 
 
+class Intake(Protocol):
+    """What a runtime reads a stream with: it turns tables as they come into tables as `inputs` describes them."""
+
+    @property
+    def inputs(self) -> Inputs: ...
+
+    def prepare(self, table: pa.Table) -> tuple[pa.Table, int]:
+        """Return the table to route, row for row, and how many of its rows could not be read."""
+
+
 @dataclass(frozen=True)
 class Delivery:
     """Rows for one task, with what it is to do with each."""
@@ -69,25 +83,31 @@ class Router:
         self.batch, self.partition = batch, partition
         self.position = 0
         self._mark, self._seen = watermark(spec, pinned.clock), pinned.clock.newest[side]
-        self._newest, self._late, self._behind = WORD_MIN, 0, 0
+        self._newest, self._late, self._behind, self._refused = WORD_MIN, 0, 0, 0
         self._content = 0
         self._order: Words = np.zeros(0, np.int64)
 
     def header(self) -> Header:
         """Return what every task must know of this partition, once all rows are routed."""
         return Header(
-            self.partition, self.position, self._newest, self._order, late=self._late, behind=self._behind,
+            self.partition, self.position, self._newest, self._order, self._refused, self._late, self._behind,
             content=f"{self._content & 0xFFFF_FFFF_FFFF_FFFF:016x}",
         )  # fmt: skip
 
-    def route(self, table: pa.Table) -> Iterator[Delivery]:
-        """Yield the deliveries of one piece. With a count window the piece must be the whole partition."""
+    def headers(self) -> dict[Side, Header]:
+        """Return the header, by each side whose clock it advances."""
+        return {self.side: self.header()}
+
+    def route(self, table: pa.Table, refused: int = 0) -> Iterator[Delivery]:
+        """Yield the deliveries of one piece, of which so many rows could not be read.
+
+        With a count window the piece must be the whole partition.
+        """
+        self._refused += refused
         block = self._block(table)
         if not len(block):
             return
-        store = self.plan.store(self.side, block.words, block.u)
-        probe = self.plan.probe(self.side, block.words, block.u)
-        role = store.astype(np.uint8) * STORE | probe.astype(np.uint8) * PROBE
+        block, role = self._roles(block)
         homeless = np.ones(len(block), np.bool_)
         for task in range(self.plan.tasks):  # the first one with anything to do for a row is its home
             here = (role[task] != 0) & homeless
@@ -102,6 +122,12 @@ class Router:
                 yield Delivery(task, self.side, block, role[task])
             elif len(rows):
                 yield Delivery(task, self.side, block.take(rows), role[task][rows])
+
+    def _roles(self, block: Block) -> tuple[Block, Roles]:
+        """Return the rows as they travel, and who keeps and who looks up each of them."""
+        store = self.plan.store(self.side, block.words, block.u)
+        probe = self.plan.probe(self.side, block.words, block.u)
+        return block, store.astype(np.uint8) * STORE | probe.astype(np.uint8) * PROBE
 
     def _order_of(self, block: Block) -> Rows | None:
         """Return the rows by the word that partners are looked up by; None where rows count as they came.

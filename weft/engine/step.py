@@ -1,6 +1,6 @@
 """The join step of one task in one batch: no clock, no file, no Spark.
 
-Order within a batch is right before left (DESIGN 2): new right rows are stored, left rows look among all right rows,
+Within a batch, right comes before left: new right rows are stored, left rows look among all right rows,
 right rows look among the left rows of earlier batches, then the left rows are stored. So each pair is found once, by
 its later tuple. A new tuple probes, expires, inserts (X01); what is out of the window is filtered when probed, because
 the window is one of the terms, and removed in bulk later.
@@ -8,22 +8,24 @@ the window is one of the terms, and removed in bulk later.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
-from weft.engine.clock import Header, advance, expired_before, late_rows
-from weft.engine.gather import Pairs, pairs_of
+from weft.engine.arrivals import Arrivals
+from weft.engine.clock import advance, expired_before, late_rows
+from weft.engine.pairs import Pairs, pairs_of
 from weft.engine.route import HOME, PROBE, STORE
-from weft.engine.unordered import once
+from weft.engine.self_join import once
 from weft.index import Index, Probe, Run, make_index
-from weft.routing import TaskStats, TaskView
+from weft.routing import BatchView, TaskStats
 from weft.spec import JoinSpec, Op, Term
 from weft.state import TaskState
 from weft.types import SIDES, U32, Block, Side, Words, other
 
-__all__ = ["CHUNK", "Arrivals", "Step", "step"]
+__all__ = ["CHUNK", "Found", "Step", "alive_rows", "arrived_rows", "held_rows", "step"]
 
 CHUNK = 1 << 16
 """Pairs per chunk: memory stays bounded whatever the selectivity."""
@@ -32,29 +34,27 @@ SAMPLE = 128
 """Range words per side and task that a batch reports for control."""
 
 
-@dataclass(frozen=True)
-class Arrivals:
-    """What reached one task in one batch: rows of both sides with their roles, and the headers of all partitions."""
-
-    blocks: dict[Side, Block]
-    roles: dict[Side, np.ndarray[tuple[int], np.dtype[np.uint8]]]
-    headers: dict[Side, list[Header]]
+Found = TypeVar("Found", bound=Sized)
+"""A chunk of what a join finds."""
 
 
 @dataclass(frozen=True)
-class Step:
+class Step(Generic[Found]):
     """The state after the batch, what was seen, and the pairs, found while they are drawn."""
 
     state: TaskState
     stats: TaskStats
-    view: TaskView
-    pairs: Callable[[], Iterator[Pairs]]
+    view: BatchView
+    pairs: Callable[[], Iterator[Found]]
+    spent: Callable[[], dict[str, float]] = dict
+    """Seconds of its parts that the join itself takes, once the pairs are drawn."""
 
 
-def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK, task: int = 0) -> Step:
+def step(
+    spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK, task: int = 0
+) -> Step[Pairs]:
     """Join one batch. The state after it does not depend on the pairs being drawn."""
     blocks, roles = arrivals.blocks, arrivals.roles
-    arrived = {side: int(((roles[side] & HOME) != 0).sum()) for side in SIDES}
     fresh = {side: blocks[side].filter((roles[side] & STORE) != 0) for side in SIDES}
     asking = {side: blocks[side].filter((roles[side] & PROBE) != 0) for side in SIDES}
     clock = advance(state.clock, arrivals.headers)
@@ -73,8 +73,8 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
     }
     after = replace(state, runs=kept, before=before, clock=clock)
     sample = {side: _sample(spec, side, kept[side]) for side in SIDES}
-    alive = {side: _alive(spec, side, kept[side], before[side]) for side in SIDES}
-    stats = TaskStats(arrived, after.rows, late_rows(arrivals.headers, task), sample, alive=alive)
+    alive = {side: alive_rows(spec, side, kept[side], before[side]) for side in SIDES}
+    stats = TaskStats(arrived_rows(arrivals), after.rows, late_rows(arrivals.headers, task), sample, alive=alive)
 
     def pairs() -> Iterator[Pairs]:
         old = {side: _index(spec, index, side, state.runs[side], state.before[side]) for side in SIDES}
@@ -88,13 +88,13 @@ def step(spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk
         yield from _found(spec, "left", asking["left"], right, chunk)
         yield from _found(spec, "right", asking["right"], old["left"], chunk)
 
-    view = TaskView(
+    view = BatchView(
         task,
         state.plan,
         {side: fresh[side].words for side in SIDES},
         {side: asking[side].words for side in SIDES},
         {side: fresh[side].u for side in SIDES},
-        lambda side: _held(spec, side, kept[side]),
+        lambda side: held_rows(spec, side, kept[side]),
     )
     return Step(after, stats, view, pairs)
 
@@ -131,7 +131,12 @@ def _outliving(
                 yield Run(run.parts, rows, run.newest, run.span).compacted()
 
 
-def _alive(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> int:
+def arrived_rows(arrivals: Arrivals) -> dict[Side, int]:
+    """Count the rows that this task counts, for all tasks that they reached."""
+    return {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
+
+
+def alive_rows(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> int:
     """Count the rows that have not expired."""
     column = spec.expiry(side)
     if column is None:
@@ -144,7 +149,7 @@ def _alive(spec: JoinSpec, side: Side, runs: tuple[Run, ...], before: int) -> in
     )
 
 
-def _held(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[Words, U32]:
+def held_rows(spec: JoinSpec, side: Side, runs: tuple[Run, ...]) -> tuple[Words, U32]:
     """Return words and draws of everything held, rows that wait for their removal included."""
     if not runs:
         return np.zeros((spec.side(side).columns, 0), np.int64), np.zeros(0, np.uint32)

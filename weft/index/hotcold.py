@@ -22,10 +22,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from weft.index.compact import merge_runs, run_of
-from weft.index.held import Held
+from weft.index.indexed_run import IndexedRun
+from weft.index.run_building import run_of
 from weft.index.runs import Runs
-from weft.index.tiers import merge_from
 from weft.types import Block, Bools, Rows, Words, columns_at
 
 __all__ = ["LINKS", "HotCold"]
@@ -69,20 +68,20 @@ class HotCold(Runs):
         if moved or not warm.all():
             rest = [block.filter(~warm)] if not warm.all() else []
             chain = self._add_cold(chain, Block.concat([*moved, *rest]))
-        self._held = [*hot, *chain]
+        self._runs = [*hot, *chain]
 
-    def _parts(self) -> tuple[list[Held], list[Held]]:
+    def _parts(self) -> tuple[list[IndexedRun], list[IndexedRun]]:
         """Return the hot runs and the links: hot are the first ones, while they have no more than `top` keys in all."""
         keys, count = _NONE, 0
-        for held in self._held:
+        for held in self._runs:
             found = distinct(held.leading, self.top + 1)
             keys = np.union1d(keys, found)
             if len(keys) > self.top:
                 break
             count += 1
-        return self._held[:count], self._held[count:]
+        return self._runs[:count], self._runs[count:]
 
-    def _elect(self, words: Words, keys: Words, hot: list[Held], chain: list[Held]) -> Words:
+    def _elect(self, words: Words, keys: Words, hot: list[IndexedRun], chain: list[IndexedRun]) -> Words:
         """Return the hot keys from now on, in ascending order."""
         found, counts = np.unique(words, return_counts=True)
         heavy = np.argsort(-counts, kind="stable")[: self.top]
@@ -99,9 +98,9 @@ class HotCold(Runs):
         best = best[(total[best] >= least) | (held_now[best] & (total[best] * _MARGIN >= least))]
         return np.sort(asked[best])
 
-    def _demote(self, hot: list[Held], gone: Words) -> tuple[list[Held], list[Block]]:
+    def _demote(self, hot: list[IndexedRun], gone: Words) -> tuple[list[IndexedRun], list[Block]]:
         """Take the rows of `gone` out of the hot runs."""
-        kept: list[Held] = []
+        kept: list[IndexedRun] = []
         moved: list[Block] = []
         for held in hot:
             run = held.run
@@ -120,34 +119,27 @@ class HotCold(Runs):
                     parts.append(block)
         return kept, moved
 
-    def _alive(self, held: Held) -> Bools:
+    def _alive(self, held: IndexedRun) -> Bools:
         alive = np.zeros(len(held.run.u), np.bool_)
         alive[held.run.row] = True
         if self.expiry is not None:
             alive &= held.run.words[self.expiry] >= self._before
         return alive
 
-    def _add_hot(self, hot: list[Held], block: Block) -> list[Held]:
+    def _add_hot(self, hot: list[IndexedRun], block: Block) -> list[IndexedRun]:
         runs = [*hot, run_of(block, self.layout, self.expiry)]
-        cut = merge_from([len(held) for held in runs], *self._merging)
-        return self._merged(runs, cut)
+        return self._merged(runs, self.merging.merge_from([len(run) for run in runs]))
 
-    def _add_cold(self, chain: list[Held], block: Block) -> list[Held]:
+    def _add_cold(self, chain: list[IndexedRun], block: Block) -> list[IndexedRun]:
         """Put rows into the active link; archive it when it holds its share of the chain."""
         links = [*chain, run_of(block, self.layout, self.expiry)]
-        full = max(self.small, sum(len(link) for link in links) // LINKS)
+        full = max(self.merging.small, sum(len(link) for link in links) // LINKS)
         active = bool(chain) and len(chain[-1]) < full
         return self._merged(links, len(links) - 2 if active else len(links))
 
-    def _merged(self, runs: list[Held], cut: int) -> list[Held]:
-        if cut >= len(runs) - 1:
-            return runs
-        one = merge_runs(runs[cut:], self.layout, self.expiry, self._before)
-        return runs[:cut] if one is None else [*runs[:cut], one]
-
     def sub_indexes(self) -> tuple[int, int]:
         """Return how many hot runs and how many links there are."""
-        hot, chain = self._parts() if self.layout.columns else ([], self._held)
+        hot, chain = self._parts() if self.layout.columns else ([], self._runs)
         return len(hot), len(chain)
 
 

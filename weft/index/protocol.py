@@ -38,6 +38,13 @@ class Matches:
     probe: Rows
     stored: Rows
 
+    @classmethod
+    def filled(cls, run: Run, probe: Rows, stored: Rows, count: int) -> Matches:
+        """Return the filled part of two buffers; copied when most of them is empty, so that they do not live on."""
+        if count * 2 < len(probe):
+            return cls(run, probe[:count].copy(), stored[:count].copy())
+        return cls(run, probe[:count], stored[:count])
+
     def __len__(self) -> int:
         return len(self.probe)
 

@@ -1,4 +1,4 @@
-"""A run: immutable rows of one side, and the order that an access path wants them in.
+"""A run: immutable rows of one side; and the layout, the order that an access path wants them in.
 
 Rows stay in the parts they arrived in; `row[i]` says which of them is the i-th in index order. So sorting and merging
 move row numbers and one key, never the rows. A run that was made of packed words has the row numbers in them.
@@ -14,9 +14,37 @@ import numpy as np
 import pyarrow as pa
 
 from weft.kernels.packed import Packed
+from weft.spec.terms import Access
 from weft.types import U32, WORD_MIN, Block, Rows, Words
 
-__all__ = ["Run"]
+__all__ = ["Layout", "Run"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Word columns of the stored rows: the equality word, the range word, and the interval's other end if it has one.
+
+    >>> from weft.spec.terms import Op, Term
+    >>> Layout.of(Access((0, 1), Term(2, Op.LT, 3))).columns
+    (1, 3)
+    """
+
+    equal: int | None = None
+    key: int | None = None
+    until: int | None = None
+
+    @classmethod
+    def of(cls, access: Access) -> Layout:
+        """Read the stored columns from an access path seen from the probing side."""
+        equal = None if access.equal is None else access.equal[1]
+        key = None if access.within is None else access.within.right
+        until = None if access.until is None or access.until.right == key else access.until.right
+        return cls(equal, key, until)
+
+    @cached_property
+    def columns(self) -> tuple[int, ...]:
+        """Return what the rows are sorted by, the leading column first."""
+        return tuple(column for column in (self.equal, self.key) if column is not None)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,12 @@
-"""The default index: sorted runs, each the bottom of a CSS-tree; two inequalities by blocks when that is cheaper."""
+"""Indexes made of runs: how a probe finds its partners in one of them.
+
+- `Runs`, the default: each run is the bottom of a CSS-tree; two inequalities by blocks when that is cheaper.
+- `Hash`: an equality finds its group by one look-up, the range word is bisected inside it.
+- `Scan`: every probe meets every stored row. The yardstick, and the best there is for a handful of rows.
+
+A probe comes from `RunSet.probe`, run by run. `Runs` searches and emits in one pass where ranges are short; in all other cases
+an index finds the candidates of each probe (`Hits`), and `emit_matches` checks them and streams the pairs.
+"""
 
 from __future__ import annotations
 
@@ -8,27 +16,28 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from weft.index.compact import run_of
-from weft.index.framing import Framing
-from weft.index.held import Held
-from weft.index.keep import Keep, keeper
-from weft.index.plan import Plan, Remaining, Scratch
+from weft.errors import SpecError
+from weft.index.indexed_run import Framing, IndexedRun
+from weft.index.pair_checks import PairCheck, pair_check
+from weft.index.probe_plan import ProbePlan, Ranges, Remaining
 from weft.index.protocol import Matches
-from weft.index.ranges import Ranges
+from weft.index.run import Layout
 from weft.index.runset import RunSet
-from weft.index.twofold import second_inequality, stream_twofold
-from weft.kernels.dominance import worthwhile
-from weft.kernels.emit import Checks, Hits
-from weft.kernels.near import approach, emit_near
-from weft.kernels.packed import Beside
-from weft.kernels.search import Fences, find_lexical, find_range
+from weft.index.two_inequalities import second_inequality, stream_blocks
+from weft.kernels.emit import Checks, Hits, Stored, emit
+from weft.kernels.packed import Beside, Frame
+from weft.kernels.search import Fences, find_grouped, find_lexical, find_range
+from weft.kernels.search_and_emit import approach, emit_near
+from weft.kernels.two_inequalities import worthwhile
 from weft.types import Block, Words
 
-__all__ = ["Runs"]
+__all__ = ["Hash", "Runs", "Scan", "emit_matches", "find_ranges"]
 
-_NEAR = 8
+_SHORT = 8
 """Up to this many rows per range, checks that look words up are made after emission."""
 _SAMPLED = 32
+_MANY = 4
+"""From this many candidates per stored row on, checks read words brought into index order."""
 
 
 class Runs(RunSet):
@@ -36,67 +45,110 @@ class Runs(RunSet):
 
     name: ClassVar[str] = "runs"
 
+    def _matches(self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
+        """Stream the matches of one run in one of three ways."""
+        at_once = self._at_once(indexed, plan, remaining, chunk)
+        if at_once is not None:
+            return at_once
+        hits, checks = find_ranges(indexed, plan), plan.checks(remaining)
+        if len(checks.column) and worthwhile(len(indexed), len(hits.which), int((hits.end - hits.start).sum())):
+            second = second_inequality(indexed, hits, checks)
+            if second is not None:
+                return stream_blocks(indexed, plan, hits, checks, second, chunk)
+        return emit_matches(indexed, plan, hits, checks, chunk)
+
+    def _at_once(
+        self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int
+    ) -> Iterator[Matches] | None:  # fmt: skip
+        """Search and emit in one pass: for short ranges with at most one check; None where it does not pay."""
+        if len(self.layout.columns) != 1 or not plan.bounded:
+            return None
+        check = pair_check(indexed, plan, remaining)
+        if check is None:
+            return None
+        ranges = plan.ranges(indexed.run.span)
+        searched = self._searched(indexed, ranges)
+        if not check.looks_nothing_up and searched.rows_per_range() > _SHORT:
+            return None
+        return _search_and_emit(indexed, plan, ranges, searched, check, chunk)
+
+    def _searched(self, indexed: IndexedRun, ranges: Ranges) -> _Searched:
+        """Return what the ranges are searched in: packed words, if there is a frame for them."""
+        frame = self._framing.of(self._runs)
+        if frame is None:
+            return _Searched(indexed.leading, indexed.run.row, indexed.fences, ranges.lo, ranges.hi)
+        packed = indexed.pack(frame)
+        return _Searched(packed.words, frame.mask, packed.fences, *ranges.packed(frame))
+
     @cached_property
     def _framing(self) -> Framing:
         return Framing(self.layout.columns[0])
 
-    def _find(self, held: Held, plan: Plan, scratch: Scratch) -> Hits:
-        ranges = plan.ranges(held.run.span)
-        which, start, end = scratch
-        if self.layout.equal is not None and self.layout.key is not None:
-            hits = find_lexical(held.leading, held.keys[1], ranges.equal, ranges.lo, ranges.hi, which, start, end)
-        elif self.layout.columns:
-            hits = find_range(held.leading, held.fences, ranges.lo, ranges.hi, which, start, end)
-        else:
-            hits = len(ranges.rows)
-            which[:hits], start[:hits], end[:hits] = np.arange(hits), 0, len(held)
-        return Hits(ranges.rows, which[:hits], start[:hits], end[:hits])
+    def _frame_for(self, block: Block) -> Frame | None:
+        return self._framing.with_block(self._runs, block) if len(self.layout.columns) == 1 else None
 
-    def _pairs(self, held: Held, plan: Plan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
-        if len(self.layout.columns) == 1 and plan.bounded:
-            keep = keeper(held, plan, remaining)
-            if keep is not None:
-                ranges = plan.ranges(held.run.span)
-                searched = self._searched(held, ranges)
-                if keep.looks_nothing_up or searched.rows_per_range() <= _NEAR:
-                    return self._near(held, plan, ranges, searched, keep, chunk)
-        return super()._pairs(held, plan, remaining, chunk)
 
-    def _near(
-        self, held: Held, plan: Plan, ranges: Ranges, searched: _Searched, keep: Keep, chunk: int
-    ) -> Iterator[Matches]:
-        """Search and emit in one pass, then check what remains on the pairs found."""
-        run, m, state = held.run, len(ranges.rows), np.array([0, -1, 0])
-        near = approach(searched.keys, searched.fences, searched.lo)
-        probe, stored = (buffer[:chunk] for buffer in plan.buffers)  # stay in the cache; what was found is copied out
-        while state[0] < m:
-            count = emit_near(
-                searched.keys, searched.row, searched.fences.fences, *near, searched.lo, searched.hi, ranges.rows, state,
-                probe, stored,
-            )  # fmt: skip
-            count = keep.of(probe, stored, count)
-            if count:
-                yield Matches(run, probe[:count].copy(), stored[:count].copy())
+class Hash(RunSet):
+    """Sorted runs with an open-addressing directory over the groups of equal words."""
 
-    def _searched(self, held: Held, ranges: Ranges) -> _Searched:
-        """Return what the ranges are searched in: packed words, if there is a frame for them."""
-        frame = self._framing.of(self._held)
-        if frame is None:
-            return _Searched(held.leading, held.run.row, held.fences, ranges.lo, ranges.hi)
-        packed = held.pack(frame)
-        return _Searched(packed.words, frame.mask, packed.fences, *ranges.packed(frame))
+    name: ClassVar[str] = "hash"
 
-    def _new(self, block: Block) -> Held:
-        frame = self._framing.with_block(self._held, block) if len(self.layout.columns) == 1 else None
-        return run_of(block, self.layout, self.expiry, frame)
+    def _laid_out(self, layout: Layout) -> Layout:
+        if layout.equal is None:
+            raise SpecError.of("The hash index needs an equality.", "The predicate has none.", "use the runs index.")
+        return layout
 
-    def _matches(self, held: Held, plan: Plan, hits: Hits, checks: Checks, chunk: int) -> Iterator[Matches]:
-        candidates = int((hits.end - hits.start).sum())
-        if len(checks.column) and worthwhile(len(held), len(hits.which), candidates):
-            second = second_inequality(held, hits, checks)
-            if second is not None:
-                return stream_twofold(held, plan, hits, checks, second, chunk)
-        return super()._matches(held, plan, hits, checks, chunk)
+    def _matches(self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
+        ranges = plan.ranges(indexed.run.span)
+        which, start, end = plan.scratch
+        # Without a range word the group is the answer, and the equality word itself serves as a key that never excludes.
+        keys = indexed.leading if self.layout.key is None else indexed.keys[1]
+        n = find_grouped(
+            indexed.leading, keys, indexed.directory, ranges.equal, ranges.lo, ranges.hi, which, start, end
+        )
+        hits = Hits(ranges.rows, which[:n], start[:n], end[:n])
+        return emit_matches(indexed, plan, hits, plan.checks(remaining), chunk)
+
+
+class Scan(RunSet):
+    """Unsorted runs; all terms are checked on all pairs (002-03 NLWJ)."""
+
+    name: ClassVar[str] = "scan"
+
+    def _laid_out(self, layout: Layout) -> Layout:
+        return Layout()
+
+    def _matches(self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
+        return emit_matches(indexed, plan, find_ranges(indexed, plan), plan.checks(remaining), chunk)
+
+
+def find_ranges(indexed: IndexedRun, plan: ProbePlan) -> Hits:
+    """Find the candidates of every probe in a sorted run; of an unsorted one that is all of it."""
+    ranges, layout = plan.ranges(indexed.run.span), plan.layout
+    which, start, end = plan.scratch
+    if layout.equal is not None and layout.key is not None:
+        n = find_lexical(indexed.leading, indexed.keys[1], ranges.equal, ranges.lo, ranges.hi, which, start, end)
+    elif layout.columns:
+        n = find_range(indexed.leading, indexed.fences, ranges.lo, ranges.hi, which, start, end)
+    else:
+        n = len(ranges.rows)
+        which[:n], start[:n], end[:n] = np.arange(n), 0, len(indexed)
+    return Hits(ranges.rows, which[:n], start[:n], end[:n])
+
+
+def emit_matches(indexed: IndexedRun, plan: ProbePlan, hits: Hits, checks: Checks, chunk: int) -> Iterator[Matches]:
+    """Stream the candidates that pass the checks."""
+    if not len(hits.which):
+        return
+    left = int((hits.end - hits.start).sum())
+    words, at = indexed.in_order if left > _MANY * len(indexed) else (indexed.run.words, indexed.run.row)
+    stored, state = Stored(indexed.run.row, at, words), np.zeros(2, np.int64)
+    while state[0] < len(hits.which):
+        room = min(chunk, left)
+        out_probe, out_stored = np.empty(room, np.int32), np.empty(room, np.int32)
+        count = emit(hits, stored, plan.probe.block.words, checks, state, out_probe, out_stored)
+        if count:
+            yield Matches.filled(indexed.run, out_probe, out_stored, count)
 
 
 class _Searched(NamedTuple):
@@ -114,3 +166,17 @@ class _Searched(NamedTuple):
         first = np.searchsorted(self.keys, self.lo[some], "left")
         counts = np.searchsorted(self.keys, self.hi[some], "right") - first
         return float(counts.mean()) if len(counts) else 0.0
+
+
+def _search_and_emit(
+    indexed: IndexedRun, plan: ProbePlan, ranges: Ranges, searched: _Searched, check: PairCheck, chunk: int
+) -> Iterator[Matches]:  # fmt: skip
+    """Search and emit in one pass, then check what remains on the pairs found."""
+    keys, row, fences, lo, hi = searched
+    near, state = approach(keys, fences, lo), np.array([0, -1, 0])
+    probe, stored = (buffer[:chunk] for buffer in plan.buffers)  # stay in the cache; what was found is copied out
+    while state[0] < len(ranges.rows):
+        count = emit_near(keys, row, fences.fences, *near, lo, hi, ranges.rows, state, probe, stored)
+        count = check.keep(probe, stored, count)
+        if count:
+            yield Matches(indexed.run, probe[:count].copy(), stored[:count].copy())

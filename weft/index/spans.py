@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from weft.index.layout import Layout
+from weft.index.run import Layout
 from weft.spec.terms import Access, Op, Term
 
 __all__ = ["Shape", "Span", "count_window", "shape_of", "span_of"]

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from weft.kernels.among import among
-from weft.kernels.bounds import float_of, float_range, narrow
 from weft.kernels.checksum import checksum
+from weft.kernels.membership import find_listed
 from weft.kernels.sort import order_of
-from weft.kernels.words import draws, float_words, in_microseconds, mix_words, words_of
+from weft.kernels.words import draws, float_of, float_range, float_words, in_microseconds, mix_words, narrow, words_of
 
 __all__ = [
-    "among", "checksum", "draws", "float_of", "float_range", "float_words", "in_microseconds", "mix_words", "narrow",
-    "order_of", "words_of",
+    "checksum",
+    "draws",
+    "find_listed",
+    "float_of",
+    "float_range",
+    "float_words",
+    "in_microseconds",
+    "mix_words",
+    "narrow",
+    "order_of",
+    "words_of",
 ]  # fmt: skip

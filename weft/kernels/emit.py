@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import kernel
-from weft.kernels.prefetch import prefetch
+from weft.kernels.llvm.prefetch import prefetch
 from weft.types import Rows, Words
 
-__all__ = ["Checks", "Hits", "emit"]
+__all__ = ["Checks", "Hits", "Stored", "emit", "holds"]
 
 NE, FBAND, LAST = 5, 7, 8  # as in weft.spec.terms.Op, which kernels must not import
 _AHEAD = 8
@@ -29,6 +29,14 @@ class Hits(NamedTuple):
     which: Rows
     start: Rows
     end: Rows
+
+
+class Stored(NamedTuple):
+    """A run: `row[s]` is the stored row of run position s, its words stand at `words[:, at_row[s]]`."""
+
+    row: Rows
+    at_row: Rows
+    words: Words
 
 
 class Checks(NamedTuple):
@@ -80,6 +88,37 @@ def holds(probe: Words, p: int, words: Words, s: int, checks: Checks) -> bool:
 
 
 @kernel
+def emit_last(
+    hits: Hits, row: Rows, at_row: Rows, probe: Words, words: Words, n: int, state: Rows, out_probe: Rows, out_stored: Rows
+) -> int:  # fmt: skip
+    """Fill the chunk with candidates in the count window; `probe` and `words` are (seq, opp) of either side."""
+    room, filled = len(out_probe), 0
+    h, at = state[0], state[1]
+    total = len(hits.which)
+    seqs, opps = words[0], words[1]
+    while h < total and filled < room:
+        start, stop = hits.start[h] + at, hits.end[h]
+        p = hits.rows[hits.which[h]]
+        seq, opp = probe[0, p], probe[1, p]
+        count = min(stop - start, room - filled)
+        for j in range(start, start + count):
+            s = np.uint64(j)
+            where = np.uint64(at_row[s])
+            stored_first, probe_first = opp - seqs[where], opps[where] - seq
+            out_probe[np.uint64(filled)] = p
+            out_stored[np.uint64(filled)] = row[s]
+            filled += (np.int64(stored_first >= 1) & np.int64(stored_first <= n)) | (
+                np.int64(probe_first >= 1) & np.int64(probe_first <= n)
+            )
+        if start + count == stop:
+            h, at = h + 1, 0
+        else:
+            at += count
+    state[0], state[1] = h, at
+    return filled
+
+
+@kernel
 def emit_all(hits: Hits, row: Rows, state: Rows, out_probe: Rows, out_stored: Rows) -> int:
     """Fill the chunk with every candidate."""
     room, filled = len(out_probe), 0
@@ -105,16 +144,8 @@ def emit_all(hits: Hits, row: Rows, state: Rows, out_probe: Rows, out_stored: Ro
 
 @kernel
 def emit_ranged(
-    hits: Hits,
-    row: Rows,
-    at_row: Rows,
-    words: Words,
-    lo: Words,
-    hi: Words,
-    state: Rows,
-    out_probe: Rows,
-    out_stored: Rows,
-) -> int:
+    hits: Hits, row: Rows, at_row: Rows, words: Words, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_stored: Rows
+) -> int:  # fmt: skip
     """Fill the chunk with candidates whose one remaining word is in range; no branch on whether it is."""
     room, filled = len(out_probe), 0
     h, at = state[0], state[1]
@@ -134,45 +165,6 @@ def emit_ranged(
             out_stored[np.uint64(filled)] = row[s]
             word = words[np.uint64(at_row[s])]
             filled += np.int64(word >= low) & np.int64(word <= high)
-        if start + count == stop:
-            h, at = h + 1, 0
-        else:
-            at += count
-    state[0], state[1] = h, at
-    return filled
-
-
-@kernel
-def emit_last(
-    hits: Hits,
-    row: Rows,
-    at_row: Rows,
-    probe: Words,
-    words: Words,
-    n: int,
-    state: Rows,
-    out_probe: Rows,
-    out_stored: Rows,
-) -> int:
-    """Fill the chunk with candidates in the count window; `probe` and `words` are (seq, opp) of either side."""
-    room, filled = len(out_probe), 0
-    h, at = state[0], state[1]
-    total = len(hits.which)
-    seqs, opps = words[0], words[1]
-    while h < total and filled < room:
-        start, stop = hits.start[h] + at, hits.end[h]
-        p = hits.rows[hits.which[h]]
-        seq, opp = probe[0, p], probe[1, p]
-        count = min(stop - start, room - filled)
-        for j in range(start, start + count):
-            s = np.uint64(j)
-            where = np.uint64(at_row[s])
-            stored_first, probe_first = opp - seqs[where], opps[where] - seq
-            out_probe[np.uint64(filled)] = p
-            out_stored[np.uint64(filled)] = row[s]
-            filled += (np.int64(stored_first >= 1) & np.int64(stored_first <= n)) | (
-                np.int64(probe_first >= 1) & np.int64(probe_first <= n)
-            )
         if start + count == stop:
             h, at = h + 1, 0
         else:
@@ -209,13 +201,10 @@ def emit_checked(
 
 
 def emit(
-    hits: Hits, row: Rows, at_row: Rows, probe: Words, words: Words, checks: Checks, state: Rows,
-    out_probe: Rows, out_stored: Rows,
+    hits: Hits, stored: Stored, probe: Words, checks: Checks, state: Rows, out_probe: Rows, out_stored: Rows
 ) -> int:  # fmt: skip
-    """Fill `out_probe` and `out_stored` from `state` on; return how many. Done when `state[0] == len(hits.which)`.
-
-    `row[s]` is the stored row of run position s; its words stand at `words[:, at_row[s]]`.
-    """
+    """Fill `out_probe` and `out_stored` from `state` on; return how many. Done when `state[0] == len(hits.which)`."""
+    row, at_row, words = stored
     if len(checks.odd) == 1 and not len(checks.column) and checks.odd[0, 0] == LAST:
         left, right = checks.odd[0, 1:]
         n = int(checks.odd_hi[0])

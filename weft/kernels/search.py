@@ -4,6 +4,9 @@ A run is the bottom of a CSS-tree (002-09): every eight keys are a node of one c
 each node, `posts` the first of every eight fences. Probes come sorted, so on the highest level that is worth having
 they only move forward; below it a probe looks at one node per level. In a node all eight keys are compared and the
 smaller ones counted: no branch depends on the data, for a mispredicted one costs more.
+
+Groups of equal words can also be found by hash (`find_grouped`): a directory over the groups of a run, open addressing, linear
+probing, half empty.
 """
 
 from __future__ import annotations
@@ -13,13 +16,13 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.kernels.jit import inlined, kernel
-from weft.kernels.lanes import LANES, count_less
-from weft.kernels.prefetch import prefetch
+from weft.kernels.llvm.lanes import LANES, count_less
+from weft.kernels.llvm.prefetch import prefetch
 from weft.types import Rows, Words
 
 __all__ = [
-    "FAR", "NODE", "Fences", "advance", "down", "fences_of", "find_lexical", "find_range", "locate", "pass_over", "under",
-    "walk",
+    "FAR", "NODE", "Fences", "advance", "directory_of", "down", "fences_of", "find_grouped", "find_lexical",
+    "find_range", "locate", "pass_over", "under", "walk",
 ]  # fmt: skip
 
 NODE = LANES
@@ -28,6 +31,7 @@ FAR = 12
 _AHEAD = 12
 _STEPS = 4
 """Nodes that a probe walks before it gallops."""
+_MIX = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Fences(NamedTuple):
@@ -190,3 +194,66 @@ def find_lexical(
         end[hits] = last
         hits += last > group
     return hits if n else 0
+
+
+@kernel
+def spot(key: int, bits: int) -> int:
+    """Spread a key over `2**bits` slots (Fibonacci hashing: the leading bits of the product)."""
+    at: int = np.int64((np.uint64(key) * _MIX) >> np.uint64(64 - bits))
+    return at
+
+
+@kernel
+def count_groups(firsts: Words) -> int:
+    """Count distinct words of a sorted array."""
+    groups = 0
+    for i in range(len(firsts)):
+        groups += i == 0 or firsts[i] != firsts[i - 1]
+    return groups
+
+
+@kernel
+def fill(firsts: Words, bits: int, slots: Rows) -> None:
+    """Put `[start, end)` of every group into its slot; an empty slot has end 0."""
+    mask = (1 << bits) - 1
+    start = 0
+    for i in range(1, len(firsts) + 1):
+        if i == len(firsts) or firsts[i] != firsts[start]:
+            at = spot(firsts[start], bits)
+            while slots[at, 1] != 0:
+                at = (at + 1) & mask
+            slots[at, 0] = start
+            slots[at, 1] = i
+            start = i
+
+
+def directory_of(firsts: Words) -> Rows:
+    """Return the directory of a sorted equality column: rows of (start, end)."""
+    bits = max(1, (2 * count_groups(firsts)).bit_length())
+    slots = np.zeros((1 << bits, 2), np.int64)
+    fill(firsts, bits, slots)
+    return slots
+
+
+@kernel
+def find_grouped(
+    firsts: Words, keys: Words, slots: Rows, equal: Words, lo: Words, hi: Words, which: Rows, start: Rows, end: Rows
+) -> int:
+    """Report the range of every probe whose group exists, in the probes' own order."""
+    mask = len(slots) - 1
+    bits = 0
+    while (1 << bits) < len(slots):
+        bits += 1
+    hits = 0
+    for i in range(len(equal)):
+        at = spot(equal[i], bits)
+        while slots[at, 1] != 0 and firsts[slots[at, 0]] != equal[i]:
+            at = (at + 1) & mask
+        stop = slots[at, 1]
+        pos = advance(keys[:stop], lo[i], slots[at, 0])
+        last = pass_over(keys[:stop], hi[i], pos)
+        which[hits] = i
+        start[hits] = pos
+        end[hits] = last
+        hits += last > pos
+    return hits

@@ -4,6 +4,10 @@
 - float, double: bits turned so that integer order is Spark's order: -0.0 = 0.0, NaN = NaN, NaN above infinity
 - decimals up to 18 digits: the unscaled value; wider ones keep their leading bits (ties remain)
 - strings, binaries: a 64-bit hash for equality, or the first eight bytes (Spark compares bytes) for order
+
+And ranges of words: what a probe's word allows the partner's word to be. Every comparison of integers says that the partner
+lies in `[p + a, p + b]`, either end open or not. Words are 64 bits wide and so is the sum: it must not wrap. An end that leaves
+the domain on its own side closes nothing; one that leaves it on the other side makes the range empty.
 """
 
 from __future__ import annotations
@@ -16,11 +20,14 @@ from numpy.typing import NDArray
 
 from weft.errors import SpecError
 from weft.kernels.jit import kernel
-from weft.types import U32, Bools, Words
+from weft.types import U32, WORD_MAX, WORD_MIN, Bools, Words
 
-__all__ = ["draws", "float_words", "in_microseconds", "mix_words", "words_of"]
+__all__ = [
+    "counts_up", "draws", "float_of", "float_range", "float_words", "in_microseconds", "mix_words", "narrow",
+    "words_of",
+]  # fmt: skip
 
-_SIGN = np.int64(0x7FFF_FFFF_FFFF_FFFF)
+_SIGN = np.int64(WORD_MAX)
 _NAN = np.float64("nan")
 
 
@@ -193,3 +200,65 @@ def draws(batch: int, partition: int, start: int, count: int) -> U32:
     """Return `u` of `count` rows: a hash of (batch, map partition, position), the same on every replay."""
     seed = mix_words([np.array([batch], np.int64), np.array([partition], np.int64)]).view(np.uint64)[0]
     return _draw(np.uint64(seed), start, count)
+
+
+@kernel
+def shift(words: Words, by: int, lower: bool, out: Words, alive: Bools) -> None:
+    """Write the tighter of `out` and `words + by`, as a lower or as an upper end; kill rows whose range is empty."""
+    ceiling = WORD_MAX - by if by > 0 else WORD_MAX  # above it the sum leaves the domain
+    floor = WORD_MIN - by if by < 0 else WORD_MIN
+    for i in range(len(words)):
+        word = words[i]
+        if word > ceiling:
+            if lower:
+                alive[i] = False
+        elif word < floor:
+            if not lower:
+                alive[i] = False
+        elif lower:
+            out[i] = max(out[i], word + by)
+        else:
+            out[i] = min(out[i], word + by)
+
+
+def narrow(words: Words, by: int | None, lower: bool, out: Words, alive: Bools) -> None:
+    """Apply one end of a range, `by` of any size; None leaves the end open."""
+    if by is None:
+        return
+    neutral = WORD_MIN if lower else WORD_MAX
+    by, ends = max(min(by, 1 << 66), -(1 << 66)), words
+    while not WORD_MIN <= by <= WORD_MAX:  # wider than a word: in steps, each of which saturates
+        step = WORD_MAX if by > 0 else WORD_MIN
+        moved = np.full(len(words), neutral)
+        shift(ends, step, lower, moved, alive)
+        by, ends = by - step, moved
+    shift(ends, by, lower, out, alive)
+
+
+def float_of(words: Words) -> NDArray[np.float64]:
+    """Return the doubles behind the words."""
+    return np.ascontiguousarray(np.where(words >= 0, words, words ^ _SIGN)).view(np.float64)
+
+
+def float_range(words: Words, lo: float, hi: float) -> tuple[Words, Words, Bools]:
+    """Return word ranges that hold every `s` with `lo <= p - s <= hi` in float64, and perhaps a few more.
+
+    The subtraction rounds, so the ends are widened by some units in the last place of the larger operand; the exact
+    comparison is repeated on each candidate.
+    """
+    values = float_of(words)
+    with np.errstate(all="ignore"):
+        least = values - hi - 4 * np.spacing(np.maximum(np.abs(values), abs(hi)))
+        most = values - lo + 4 * np.spacing(np.maximum(np.abs(values), abs(lo)))
+    least = np.where(np.isnan(least), -np.inf, least)
+    most = np.where(np.isnan(most), np.inf, most)
+    return float_words(least), float_words(most), ~np.isnan(values)
+
+
+@kernel
+def counts_up(words: Words) -> bool:
+    """Tell whether every word is the one before plus one."""
+    wrong = 0
+    for i in range(1, len(words)):
+        wrong += np.int64(words[np.uint64(i)] != words[np.uint64(i - 1)] + 1)
+    return wrong == 0

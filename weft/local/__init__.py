@@ -1,10 +1,10 @@
-"""The in-process runtime: pyarrow in, pyarrow out, the same engine as on Spark."""
+"""The in-process runtime: joins pyarrow tables with the same engine as on Spark."""
 
 from __future__ import annotations
 
-from weft.local.api import Join, explain, join, self_join
+from weft.local import parallel
+from weft.local.join import Join, explain, join, self_join
 from weft.local.natural import NaturalJoin, natural_join
-from weft.local.parallel import ParallelJoin
-from weft.local.parallel_settings import Settings
+from weft.local.runtime import LocalRun
 
-__all__ = ["Join", "NaturalJoin", "ParallelJoin", "Settings", "explain", "join", "natural_join", "self_join"]
+__all__ = ["Join", "LocalRun", "NaturalJoin", "explain", "join", "natural_join", "parallel", "self_join"]

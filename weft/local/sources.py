@@ -1,20 +1,29 @@
-"""Tables as the engine wants them: payload, keys, time or order column, own condition."""
+"""Tables in and out: what the engine is given of a table of rows or documents, and what a result says of its order in time.
+
+`weft.spec.disorder` has the rules of order; on Spark `weft.spark.analysis.watermarks` does the same with Spark's metadata.
+"""
 
 from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from weft.documents import DocumentReader
 from weft.engine import Inputs
-from weft.errors import SpecError, UnknownColumn
-from weft.local.sql import Analyzed
-from weft.spec import JoinSpec, Tumbling, Unbounded, Window, Within, unit_hint
+from weft.engine.natural import code_documents, document_inputs
+from weft.local.analyze import Analyzed
+from weft.spec import JoinSpec, TimeOrder, Tumbling, Window, Within, lags_of, window_column
 from weft.types import SIDES, Side
 
-__all__ = ["Source", "check_window"]
+__all__ = ["DocumentSource", "Refused", "TableSource", "carried", "time_orders"]
 
 
-class Source:
+class TableSource:
     """Prepares the tables of one side: evaluates keys and filters once per table."""
 
     def __init__(self, spec: JoinSpec, analyzed: Analyzed, side: Side, schema: pa.Schema) -> None:
@@ -22,7 +31,7 @@ class Source:
         self.payload = pa.schema([field.with_name(f"{side[0]}{i}") for i, field in enumerate(schema)])
         keys = len(spec.side(side).keys)
         first = len(schema)
-        self.time = _time_name(spec.window, side)
+        self.time = window_column(spec.window, side)
         self.only = analyzed.only(side)
         following = first + keys
         time = None
@@ -31,8 +40,8 @@ class Source:
         keep = following if self.only is not None else None
         self.inputs = Inputs(first, tuple(range(first, first + keys)), time, keep)
 
-    def prepare(self, table: pa.Table) -> pa.Table:
-        """Return the engine's input for rows of this side."""
+    def prepare(self, table: pa.Table) -> tuple[pa.Table, int]:
+        """Return the engine's input for rows of this side; each of them can be read."""
         part = self.spec.side(self.side)
         arrays = list(table.columns)
         aliases = self.analyzed.aliases if self.spec.self_join else (self.analyzed.alias(self.side),)
@@ -40,11 +49,10 @@ class Source:
         keep = None if self.only is None else self.only.evaluate(tables)
         arrays += [self._key(key.text, tables, table.num_rows, keep) for key in part.keys]
         if self.time is not None:
-            column = table.column(self.time)
-            arrays.append(column.cast(pa.timestamp("us")) if pa.types.is_date(column.type) else column)
+            arrays.append(_time_as_read(table, self.time))
         if keep is not None:
             arrays.append(keep)
-        return pa.table(arrays, names=[f"c{number}" for number in range(len(arrays))])
+        return pa.table(arrays, names=[f"c{number}" for number in range(len(arrays))]), 0
 
     def _key(self, text: str, tables: dict[str, pa.Table], rows: int, keep: object) -> pa.ChunkedArray | pa.Array:
         """Evaluate a key where the side's own condition holds: `1 / l.x` may rely on `l.x <> 0`."""
@@ -61,51 +69,78 @@ class Source:
         return pa.chunked_array([found] if isinstance(found, pa.Array) else found).take(pa.array(place, mask=~mask))
 
 
-def check_window(window: Window, left: pa.Schema, right: pa.Schema) -> None:
-    """Refuse a window whose columns are missing, or of types it cannot use."""
-    given: object = window
-    if not isinstance(given, Window):
-        raise SpecError.of(
-            f"window={window!r}.",
-            "Windows are within(), last(), tumbling(), tumbling_rows() and unbounded().",
-            "write window=weft.within('10 seconds', on='ts').",
-        )
-    kinds = [_check_column(window, side, schema) for side, schema in zip(SIDES, (left, right), strict=True)]
-    if kinds[0] != kinds[1]:
-        names = [schema.field(_time_name(window, side)).type for side, schema in zip(SIDES, (left, right), strict=True)]
-        raise SpecError.of(
-            f"The window orders the left side by {names[0]} and the right side by {names[1]}.",
-            "Both streams are put in one order, so their order columns must be of one kind: whole, floating or time.",
-            "cast one of them to the other's type.",
-        )
+def _time_as_read(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """Return the window's column; a day is the time at which it begins."""
+    column = table.column(name)
+    return column.cast(pa.timestamp("us")) if pa.types.is_date(column.type) else column
 
 
-def _check_column(window: Window, side: Side, schema: pa.Schema) -> str:
-    """Refuse a window column that is missing or of a type the window cannot use; return the kind of order it gives."""
-    name = _time_name(window, side)
-    if name is None:
-        return ""
-    if name not in schema.names:
-        raise UnknownColumn.on_side(side, name, schema.names)
-    kind = schema.field(name).type
-    whole, time = pa.types.is_integer(kind), pa.types.is_timestamp(kind) or pa.types.is_date(kind)
-    if isinstance(window, (Within, Tumbling)) and not (time if window.unit == "time" else whole):
-        need = "a timestamp or date" if window.unit == "time" else "an integer"
-        raise SpecError.of(
-            f"The window's {side} column {name!r} is {kind}.",
-            f"A window given in {'durations' if window.unit == 'time' else 'plain numbers'} needs {need}.",
-            unit_hint(window.unit, time=time, whole=whole),
-        )
-    if not (whole or time or pa.types.is_floating(kind)):
-        raise SpecError.of(
-            f"The window's {side} order column {name!r} is {kind}.",
-            "Rows are ordered by an integer, float, date or timestamp.",
-            "name another column, or leave order= out for order of arrival.",
-        )
-    return "whole" if whole else "time" if time else "floating"
+@dataclass(frozen=True)
+class Refused:
+    """Lines that are no documents: how many for each reason, and, on request, each of them."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    rows: list[dict[str, Any]] | None = None
 
 
-def _time_name(window: Window, side: Side) -> str | None:
-    if isinstance(window, Unbounded):
-        return None
-    return window.left if side == "left" else window.right
+@dataclass
+class DocumentSource:
+    """Prepares the tables of one side: reads the documents, and numbers them where they have no id."""
+
+    side: Side
+    payload: pa.Schema
+    reader: DocumentReader
+    column: str
+    id: str | None
+    time: str | None
+    refused: Refused
+    fed: int = 0
+
+    @property
+    def inputs(self) -> Inputs:
+        """Return where a prepared table has its parts."""
+        return document_inputs(self.time is not None)
+
+    def prepare(self, table: pa.Table) -> tuple[pa.Table, int]:
+        """Return the documents, coded, and how many lines are none."""
+        first, self.fed = self.fed, self.fed + table.num_rows
+        ids = pa.array(np.arange(first, first + table.num_rows)) if self.id is None else table.column(self.id)
+        given = {"id": ids, "document": table.column(self.column)}
+        if self.time is not None:
+            given["time"] = _time_as_read(table, self.time)
+        made, read = code_documents(self.reader, self.payload, pa.table(given))
+        self.refused.counts.update(read.counts())
+        if self.refused.rows is not None and len(read.refused):
+            who = ids.take(pa.array(read.refused)).to_pylist()
+            self.refused.rows.extend(
+                {"side": self.side, "id": i, "reason": reason} for i, reason in zip(who, read.reasons, strict=True)
+            )
+        return made, len(read.refused)
+
+
+_LAG = b"weft.lag"
+_ENDLESS = b"endless"
+
+
+def time_orders(window: Window, schemas: Mapping[Side, pa.Schema]) -> dict[Side, TimeOrder]:
+    """Return what is known of the order of both time columns of a window."""
+    if not isinstance(window, (Within, Tumbling)):
+        return {side: TimeOrder() for side in SIDES}
+    names: dict[Side, str] = {"left": window.left, "right": window.right}
+    return {side: _order(schemas[side].field(names[side])) for side in SIDES}
+
+
+def _order(field: pa.Field) -> TimeOrder:
+    said = (field.metadata or {}).get(_LAG)
+    return TimeOrder(None if said in (None, _ENDLESS) else int(said), endless=said == _ENDLESS)
+
+
+def carried(schema: pa.Schema, window: Window, times: Mapping[str, Side], *, one_stream: bool) -> pa.Schema:
+    """Return the schema of a result whose columns `times` are the times of the sides, with what they say of their order."""
+    lags = lags_of(window, one_stream=one_stream)
+    for name, side in times.items():
+        lag = lags.of(side)
+        said = _ENDLESS if lag is None else str(lag).encode()
+        number = schema.get_field_index(name)
+        schema = schema.set(number, schema.field(number).with_metadata({_LAG: said}))
+    return schema

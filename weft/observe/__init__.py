@@ -1,4 +1,4 @@
-"""Looking at a join from outside: metrics, progress, state. Reads, never decides."""
+"""Inspect a join from outside: metrics, progress and state. Read-only, except for `remove_query`."""
 
 from __future__ import annotations
 

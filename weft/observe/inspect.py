@@ -1,30 +1,34 @@
-"""A query's state for people: what each task holds, whether the files are whole, which batch is the last good one.
+"""A readable view of a query's state: what each task holds, whether the files are intact, which batch is the last good one.
 
-A batch is *good* when the manifests of all its tasks, the plan of the batch after it and every segment can be read:
-then Spark can go on from it. Nothing is raised for a damaged file; it is named.
+A batch is *good* if the manifests of all its tasks, the plan of the next batch and every segment can be read:
+then Spark can continue from it. A damaged file raises no error; it is listed.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
-from weft.errors import NoSuchState, WeftError
-from weft.observe.clock import ClockView, clock_view
-from weft.observe.files import contents
-from weft.observe.listing import find_query
+from weft.errors import NoSuchState, SpecError, WeftError
+from weft.observe.listing import contents, find_query
 from weft.observe.metrics import Migration, imbalance, read_batch
 from weft.observe.verify import Damage, Verifier
 from weft.routing import plan_from_json
 from weft.spec import read_self_join
+from weft.spec.duration import microseconds
 from weft.state import Folder, Manifest
-from weft.types import SIDES, Side
+from weft.types import SIDES, WORD_MIN, Side
 
-__all__ = ["QueryView", "TaskView", "inspect_query"]
+__all__ = ["ClockView", "QueryView", "TaskContents", "clock_view", "inspect_query"]
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_DELAY = re.compile(r", delay (.+)$")
 
 
 @dataclass(frozen=True)
-class TaskView:
+class TaskContents:
     """One task after the batch that is shown."""
 
     task: int
@@ -37,7 +41,7 @@ class TaskView:
 
 @dataclass(frozen=True)
 class QueryView:
-    """The state of one query, as of one batch (the last good one unless asked for another)."""
+    """The state of one query as of one batch, by default the last good one."""
 
     query: str
     path: str
@@ -53,27 +57,27 @@ class QueryView:
     verified: bool
     plan: dict[str, Any]
     reason: str
-    tasks: tuple[TaskView, ...]
+    tasks: tuple[TaskContents, ...]
     clock: ClockView | None
     late: dict[Side, int]
-    """Rows that were dropped as late in the batch shown."""
+    """Rows dropped as late in the batch shown."""
     late_kept: dict[Side, int]
-    """The same in all batches kept."""
+    """Rows dropped as late in all batches kept."""
     late_batches: tuple[tuple[int, dict[Side, int]], ...]
-    """Batch by batch, where any were."""
+    """Late rows per batch, for batches that had any."""
     files: int
     bytes: int
     damage: tuple[Damage, ...]
     unfinished: str
     foreign: tuple[str, ...]
     migrations: tuple[tuple[int, Migration], ...] = ()
-    """Batch and event of every migration in the batches kept."""
+    """The batch and event of every migration in the batches kept."""
     moving: str = ""
-    """Why the batch behind the one shown has another plan, "" if it has not: a migration is decided or under way."""
+    """Why the batch after the one shown has a different plan (a migration is pending or in progress); "" if it has not."""
 
     @property
     def imbalance(self) -> float:
-        """Return the fullest task's rows over the mean."""
+        """Return the rows of the fullest task relative to the mean."""
         return imbalance([sum(task.rows.values()) for task in self.tasks] or [0])
 
     def to_dict(self) -> dict[str, Any]:
@@ -84,7 +88,7 @@ class QueryView:
 
 
 def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: bool = True) -> QueryView:
-    """Look at the state of a query. `verify` reads every segment and compares its checksum; else only its size."""
+    """Inspect the state of a query. `verify` reads every segment and checks its checksum; otherwise only its size is checked."""
     query = find_query(folder) if isinstance(folder, str) else folder
     check = Verifier(query, deep=verify)
     kept = check.batches()
@@ -101,17 +105,35 @@ def inspect_query(folder: Folder | str, batch: int | None = None, *, verify: boo
     disk = contents(query)
     late = {number: _late(check, number) for number in kept}
     none: dict[Side, int] = dict.fromkeys(SIDES, 0)
+    self_join, unordered = read_self_join(str(spec.get("self join", "")))
     return QueryView(
-        query.path.rpartition("/")[2], query.path, str(spec.get("fingerprint", "")), str(spec.get("condition", "")),
-        str(spec.get("window", "")), *read_self_join(str(spec.get("self join", ""))),
-        {side: str(spec.get(f"{side} schema", "")) for side in SIDES}, shown, last, last_good, verify, plan, reason,
-        tuple(_task(manifest, check) for manifest in manifests),
-        clock_view(manifests[0], str(spec.get("window", ""))) if manifests else None,
-        late.get(shown, none) if shown is not None else none, {side: sum(one[side] for one in late.values()) for side in SIDES},
-        tuple((number, one) for number, one in late.items() if any(one.values())), disk.files, disk.bytes,
-        tuple(check.damage), check.unfinished, disk.foreign + disk.aside, _events(query, kept),
-        _moving(query, shown, plan, check),
-    )  # fmt: skip
+        query=query.path.rpartition("/")[2],
+        path=query.path,
+        fingerprint=str(spec.get("fingerprint", "")),
+        condition=str(spec.get("condition", "")),
+        window=str(spec.get("window", "")),
+        self_join=self_join,
+        unordered=unordered,
+        schemas={side: str(spec.get(f"{side} schema", "")) for side in SIDES},
+        batch=shown,
+        last_batch=last,
+        last_good=last_good,
+        verified=verify,
+        plan=plan,
+        reason=reason,
+        tasks=tuple(_task(manifest, check) for manifest in manifests),
+        clock=clock_view(manifests[0], str(spec.get("window", ""))) if manifests else None,
+        late=late.get(shown, none) if shown is not None else none,
+        late_kept={side: sum(one[side] for one in late.values()) for side in SIDES},
+        late_batches=tuple((number, one) for number, one in late.items() if any(one.values())),
+        files=disk.files,
+        bytes=disk.bytes,
+        damage=tuple(check.damage),
+        unfinished=check.unfinished,
+        foreign=disk.foreign + disk.aside,
+        migrations=_events(query, kept),
+        moving=_moving(query, shown, plan, check),
+    )
 
 
 def _plan(query: Folder, batch: int | None, manifests: list[Manifest], check: Verifier) -> tuple[dict[str, Any], str]:
@@ -144,9 +166,9 @@ def _moving(query: Folder, batch: int | None, plan: dict[str, Any], check: Verif
     return str(body.get("reason", "")) if other else ""
 
 
-def _task(manifest: Manifest, check: Verifier) -> TaskView:
+def _task(manifest: Manifest, check: Verifier) -> TaskContents:
     entries = manifest.segments
-    return TaskView(
+    return TaskContents(
         manifest.task,
         {side: sum(entry.rows for entry in entries[side]) for side in SIDES},
         {side: len(entries[side]) for side in SIDES},
@@ -159,3 +181,41 @@ def _task(manifest: Manifest, check: Verifier) -> TaskView:
 def _late(check: Verifier, batch: int) -> dict[Side, int]:
     found = check.readable(batch)
     return {side: sum(int(m.stats.get("late", {}).get(side, 0)) for m in found) for side in SIDES}
+
+
+@dataclass(frozen=True)
+class ClockView:
+    """Rows seen per side, the greatest timestamp per side, and the watermark: what is older is late."""
+
+    count: dict[Side, int]
+    newest: dict[Side, str]
+    watermark: str
+
+
+def clock_view(manifest: Manifest, window: str) -> ClockView:
+    """Write the clock of a manifest so that a person can read it; `window` is the window's text in spec.json."""
+    newest = manifest.clock["newest"]
+    show = _time if re.search(r"second|minute|hour|day", window) else str
+    shown = {side: show(newest[side]) if newest[side] > WORD_MIN else "" for side in SIDES}
+    found, slower, mark = _DELAY.search(window), min(newest.values()), ""
+    if found and slower > WORD_MIN:
+        try:
+            delay = int(found[1]) if found[1].isdigit() else microseconds("delay", found[1])
+            mark = show(slower - delay)
+        except SpecError:  # a text of another version
+            mark = ""
+    return ClockView(dict(manifest.clock["count"]), shown, mark)
+
+
+def _time(word: int) -> str:
+    """Write microseconds since the epoch.
+
+    >>> _time(1_700_000_000_500_000)
+    '2023-11-14 22:13:20.500'
+    """
+    try:
+        moment = _EPOCH + timedelta(microseconds=word)
+    except OverflowError:
+        return str(word)
+    text = moment.strftime("%Y-%m-%d %H:%M:%S.%f")
+    return text.removesuffix("000")

@@ -1,34 +1,34 @@
-"""State that may go: queries under a state path with all their joins, whether they can go on, and their removal.
+"""State that can be removed: queries under a state path with all their joins, whether they can continue, and their removal.
 
-What is no state of a query is never touched, nor is a query whose folder holds anything that Weft did not write.
+Files that are not state of a query are never touched, nor is a query whose folder contains files that Weft did not write. If it
+is unclear whether a query's checkpoint still exists, it counts as present: what is deleted does not come back.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 from pyarrow import fs
 
 from weft.errors import NoSuchState, StateError, WeftError
-from weft.observe.checkpoint import look_at
-from weft.observe.files import contents, entries, is_link
-from weft.observe.listing import is_query
-from weft.state import Folder
-from weft.state.checkpoints import known_checkpoint
-from weft.state.documents import read_document
+from weft.observe.listing import contents, entries, is_link, is_query
+from weft.state import Folder, known_checkpoint, open_folder, read_sealed
 
-__all__ = ["Leftover", "asked_for", "remove_query", "stale_queries"]
+__all__ = ["CheckpointStatus", "Leftover", "asked_for", "look_at", "remove_query", "stale_queries"]
 
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _SPARK = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """An id that Spark gave a query."""
 
 
 @dataclass(frozen=True)
 class Leftover:
-    """One query: a folder per join, what they hold, and why they may go, or must stay."""
+    """One query: a folder per join, their contents, and why they can be removed or must stay."""
 
     query: str
     folders: tuple[str, ...]
@@ -48,16 +48,16 @@ class Leftover:
 
 
 def stale_queries(state: Folder, idle: timedelta, now: datetime) -> tuple[list[Leftover], list[Leftover]]:
-    """Return the queries that cannot go on, as far as that can be told, and those that stay.
+    """Return the queries that cannot continue, as far as Weft can tell, and those that stay.
 
-    A query stays if its checkpoint is there, or may be; if it has written anything within `idle`; if it is no query of Spark.
+    A query stays if its checkpoint exists or may exist, if it wrote anything within `idle`, or if it is not a Spark query.
     """
     found = [_stale(one, idle, now) for one in _stored(state)]
     return [one for one in found if not one.stays], [one for one in found if one.stays]
 
 
 def asked_for(state: Folder, start: str) -> Leftover:
-    """Return the one query whose id starts so."""
+    """Return the one query whose id starts with the given text."""
     stored = _stored(state)
     named = [one for one in stored if start and one.query.startswith(start)]
     exact = [one for one in named if one.query == start]
@@ -67,7 +67,7 @@ def asked_for(state: Folder, start: str) -> Leftover:
         )
         known = ", ".join(one.query for one in named or stored)
         above, _, last = state.path.rpartition("/")
-        hint = "`weft state ls PATH` lists the queries; give the start of one's id, long enough to tell it."
+        hint = "`weft state ls PATH` lists the queries; give enough of an id's start to identify one."
         if is_query(state):
             hint = f"{state} is the state of a query itself: weft state rm {above or '/'} {last.partition('.')[0]}"
         raise NoSuchState.of(what, f"There are: {known}." if known else "There is none.", hint)
@@ -77,14 +77,14 @@ def asked_for(state: Folder, start: str) -> Leftover:
         raise StateError.of(what, "Only what Weft wrote is removed.", hint)
     there = one.why == "checkpoint there" and not one.note
     return replace(
-        one, why="asked for", note="its checkpoint is there, and of no use afterwards" if there else one.note
+        one, why="asked for", note="its checkpoint exists, and cannot be used afterwards" if there else one.note
     )
 
 
 def remove_query(state: Folder, one: Leftover) -> None:
-    """Remove a query as it was listed; raise where it has changed since, or a file cannot be deleted.
+    """Remove a query as it was listed. Raise an error if it has changed since, or if a file cannot be deleted.
 
-    What tells that a folder is a query's goes last: a removal that was interrupted can be asked for again.
+    The files that identify a folder as a query's are removed last, so an interrupted removal can be repeated.
     """
     now = [(other.folders, other.files, other.bytes, other.written) for other in _stored(state, one.query)]
     if now != [(one.folders, one.files, one.bytes, one.written)]:
@@ -125,7 +125,7 @@ def _is_weft(folder: Folder, query: str) -> bool:
 
 def _spec(folder: Folder) -> dict[str, Any]:
     try:
-        return read_document(folder, "spec.json")
+        return read_sealed(folder, "spec.json")
     except (WeftError, OSError, TypeError, ValueError):
         return {}
 
@@ -146,7 +146,7 @@ def _judged(state: Folder, query: str, names: list[str]) -> Leftover:
     foreign = [f"{name}/{strange}" for name in names for strange in held[name].foreign]
     if foreign:
         shown = ", ".join(foreign[:3]) + (f" and {len(foreign) - 3} more" if len(foreign) > 3 else "")
-        return replace(judged, why="holds what Weft did not write", note=shown, stays=True)
+        return replace(judged, why="contains files that Weft did not write", note=shown, stays=True)
     return judged
 
 
@@ -157,5 +157,50 @@ def _stale(one: Leftover, idle: timedelta, now: datetime) -> Leftover:
     if not _SPARK.fullmatch(one.query):
         return replace(one, why="no query of Spark", note="it needs no checkpoint; name it to remove it", stays=True)
     if idle and (one.written is None or now - one.written < idle):
-        return replace(one, why="may be running", note=f"{one.why}, but it has written lately", stays=True)
+        return replace(one, why="may be running", note=f"{one.why}, but it wrote recently", stays=True)
     return one
+
+
+@dataclass(frozen=True)
+class CheckpointStatus:
+    """Whether a checkpoint is gone, and what else is to be said of it."""
+
+    gone: bool
+    note: str = ""
+
+
+def look_at(path: str, query: str, *, beside: bool) -> CheckpointStatus:
+    """Look for the checkpoint of a query; `beside` says that its state is on this machine's file system.
+
+    A query without a `metadata` file cannot go on: Spark keeps the query's id there. One with another id belongs to another
+    query, which was started where the checkpoint of this one was deleted.
+    """
+    doubt = f"its checkpoint {path} cannot be checked from here, so it counts as present"
+    scheme = _SCHEME.match(path)
+    if (scheme and scheme[1] != "file" and "://" not in path) or not (scheme or path.startswith("/")):
+        return CheckpointStatus(False, doubt)  # dbfs:/x is no folder of ours, and where x is depends on who asks
+    try:
+        folder = open_folder(path)
+        if folder.local and not beside:
+            return CheckpointStatus(False, f"its checkpoint {path} may be on another machine, so it counts as present")
+        if not folder.exists("metadata"):
+            return CheckpointStatus(True)
+        return (
+            CheckpointStatus(True, "another query is in its place")
+            if _other(folder, query)
+            else CheckpointStatus(False)
+        )
+    except (WeftError, OSError, pa.ArrowException):
+        return CheckpointStatus(False, doubt)
+
+
+def _other(folder: Folder, query: str) -> bool:
+    """Tell whether a checkpoint names another query; what cannot be read names none."""
+    system: fs.FileSystem = folder.system
+    with system.open_input_file(f"{folder}/metadata") as file:
+        raw = file.read()
+    try:
+        named = json.loads(raw)["id"]
+    except (ValueError, KeyError, TypeError):
+        return False
+    return isinstance(named, str) and named != query

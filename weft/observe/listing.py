@@ -1,23 +1,48 @@
-"""The queries under a state path: which there are, and which one a user means."""
+"""The queries under a state path: list them, find the one a user means, and read the contents of its folder.
+
+Files that Weft wrote are told apart from other files. Links are not followed.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
 from typing import Any
+
+from pyarrow import fs
 
 from weft.errors import NoSuchState, WeftError
 from weft.observe.metrics import disk_use
-from weft.state import Folder, Manifest, open_folder
-from weft.state.documents import read_document
+from weft.state import CHECKPOINT, Folder, Manifest, open_folder, read_sealed
 from weft.types import SIDES
 
-__all__ = ["QueryLine", "batches_of", "find_query", "is_query", "list_queries", "open_state", "query_line"]
+__all__ = [
+    "Contents",
+    "QueryLine",
+    "batches_of",
+    "contents",
+    "entries",
+    "find_query",
+    "is_link",
+    "is_query",
+    "list_queries",
+    "open_state",
+    "query_line",
+]
+
+_DOCUMENTS = ("spec.json", "owner.json", CHECKPOINT)
+_FOLDERS = re.compile(r"plans|\d+")
+_FILES = re.compile(r"\d+\.json|\d+\.metrics\.json|\d+-\d+(-[0-9a-f]{8})?\.arrow")
+_ASIDE = re.compile(r"\.(.+)\.\d+-[0-9a-f]+")
+"""What a file is called while it is written; left over where the writer was killed."""
 
 
 @dataclass(frozen=True)
 class QueryLine:
-    """One query in a few words; `trouble` says why some are missing."""
+    """A one-line summary of a query; `trouble` says why parts of it are missing."""
 
     query: str
     batch: int | None
@@ -47,19 +72,19 @@ def batches_of(query: Folder, task: int) -> list[int]:
 
 
 def open_state(path: str) -> Folder:
-    """Open a state path that must be there."""
+    """Open a state path that must exist."""
     folder = open_folder(path)
     if folder.is_file():
         raise NoSuchState.of(
             f"{path} is a file.",
-            "State lies in a folder.",
-            "give the path that was state= of the join (conf spark.weft.state).",
+            "State is kept in a folder.",
+            "give the join's state= path (conf spark.weft.state).",
         )
     if not folder.exists(""):
         raise NoSuchState.of(
             f"There is no {path}.",
-            "The first batch of a query makes it.",
-            "give the path that was state= of the join (conf spark.weft.state).",
+            "The first batch of a query creates it.",
+            "give the join's state= path (conf spark.weft.state).",
         )
     return folder
 
@@ -75,10 +100,10 @@ def _queries(folder: Folder) -> list[str]:
 
 
 def query_line(query: Folder, name: str) -> QueryLine:
-    """Return one query in a few words."""
+    """Return a one-line summary of a query."""
     trouble: list[str] = []
     try:
-        spec = read_document(query, "spec.json")
+        spec = read_sealed(query, "spec.json")
     except WeftError as error:
         spec = {}
         trouble.append(str(error).splitlines()[0])
@@ -93,18 +118,19 @@ def query_line(query: Folder, name: str) -> QueryLine:
         rows = sum(entry.rows for manifest in manifests for side in SIDES for entry in manifest.segments[side])
         break
     condition, window = str(spec.get("condition", "")), str(spec.get("window", ""))
-    return QueryLine(name, batch, tasks, rows, disk_use(query)[1], scheme, condition, window, "; ".join(trouble))
+    _, size = disk_use(query)
+    return QueryLine(name, batch, tasks, rows, size, scheme, condition, window, "; ".join(trouble))
 
 
 def _manifests(query: Folder, batch: int) -> Iterator[Manifest]:
-    first = Manifest.of_json(read_document(query / "0", f"{batch}.json"))
+    first = Manifest.of_json(read_sealed(query / "0", f"{batch}.json"))
     yield first
     for task in range(1, int(first.plan["tasks"])):
-        yield Manifest.of_json(read_document(query / str(task), f"{batch}.json"))
+        yield Manifest.of_json(read_sealed(query / str(task), f"{batch}.json"))
 
 
 def find_query(path: str) -> Folder:
-    """Return the folder of the query that a user means: itself, the only one below, or one by the start of its id."""
+    """Return the folder of the query that a user means: the path itself, the only query below, or one by the start of its id."""
     folder = open_folder(path.rstrip("/") or path)
     if is_query(folder):
         return folder
@@ -131,3 +157,61 @@ def _seen(folder: Folder) -> str:
     if not folder.exists(""):
         return "There is no such folder."
     return "It holds no query." if folder.names() else "It is empty."
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The files of a query: how many, how large, when the last was written (None where the file system does not say)."""
+
+    files: int
+    bytes: int
+    written: datetime | None
+    aside: tuple[str, ...]
+    """Left over from an interrupted write."""
+    foreign: tuple[str, ...]
+    """Not written by Weft: other files and folders, links."""
+
+
+def contents(query: Folder) -> Contents:
+    """Look at every file of a query."""
+    found: list[Any] = []
+    aside: list[str] = []
+    foreign: list[str] = []
+    for name, info in _below(query):
+        above, _, last = name.rpartition("/")
+        if info.type == fs.FileType.File:
+            found.append(info)
+        named = _ASIDE.fullmatch(last)
+        if is_link(query, info) or not _ours(above, named[1] if named else last, info):
+            foreign.append(name)
+        elif named:
+            aside.append(name)
+    times = [info.mtime for info in found or [query.system.get_file_info(query.path)] if info.mtime is not None]
+    total = sum(info.size or 0 for info in found)
+    return Contents(len(found), total, max(times, default=None), tuple(aside), tuple(foreign))
+
+
+def _below(query: Folder) -> Iterator[tuple[str, Any]]:
+    """Yield what is in the folder and in its own folders; state is no deeper."""
+    for info in entries(query):
+        yield info.base_name, info
+        if _FOLDERS.fullmatch(info.base_name) and info.type == fs.FileType.Directory and not is_link(query, info):
+            for inner in entries(query / info.base_name):
+                yield f"{info.base_name}/{inner.base_name}", inner
+
+
+def _ours(above: str, name: str, info: Any) -> bool:
+    if info.type == fs.FileType.Directory:
+        return not above and bool(_FOLDERS.fullmatch(name))
+    return bool(_FILES.fullmatch(name)) if above else name in _DOCUMENTS
+
+
+def entries(folder: Folder) -> list[Any]:
+    """Return what is directly below a folder, by name."""
+    found = folder.system.get_file_info(fs.FileSelector(folder.path, allow_not_found=True))
+    return sorted(found, key=lambda info: str(info.base_name))
+
+
+def is_link(folder: Folder, info: Any) -> bool:
+    """Tell whether an entry of a folder leads elsewhere."""
+    return folder.local and Path(info.path).is_symlink()

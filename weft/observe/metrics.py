@@ -1,4 +1,4 @@
-"""What a batch did, from the metrics files that every task leaves behind: read by people, never by the join."""
+"""What a batch did, from the metrics files that every task writes; for people, never read by the join."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from typing import Any
 
 from pyarrow import fs
 
-from weft.engine.natural import document_measures
 from weft.errors import WeftError
-from weft.state import Folder
-from weft.state.documents import read_document
+from weft.routing.documents import document_measures
+from weft.state import Folder, read_sealed
 from weft.types import SIDES, Side
 
 __all__ = ["BatchMetrics", "Migration", "disk_use", "imbalance", "read_batch", "read_documents"]
@@ -19,7 +18,7 @@ __all__ = ["BatchMetrics", "Migration", "disk_use", "imbalance", "read_batch", "
 
 @dataclass(frozen=True)
 class Migration:
-    """A change of plan: from what to what, why, how many rows changed their task, and how long the slowest task took."""
+    """A plan change: from what to what, why, how many rows moved, and how long the slowest task took."""
 
     change: str
     reason: str = ""
@@ -49,7 +48,7 @@ class Migration:
 
 @dataclass(frozen=True)
 class BatchMetrics:
-    """One batch over all its tasks: rows that arrived, rows held after it, rows that were late, pairs that left."""
+    """One batch over all its tasks: rows that arrived, rows stored afterwards, late rows, pairs emitted."""
 
     batch: int
     tasks: int
@@ -61,13 +60,13 @@ class BatchMetrics:
     migration: Migration | None
     seconds: dict[str, float]
     moving: str = ""
-    """Why a new plan was pinned for the next batch, "" if none was: a migration is under way."""
+    """Why a new plan was pinned for the next batch (a migration is in progress); "" if none was."""
     active: int = 0
-    """Tasks that hold rows or were asked: tasks of an elastic plan may rest."""
+    """Tasks that store rows or were probed; tasks of an elastic plan may be idle."""
     asked: int = 0
-    """Join requests: rows that came to look for partners, copies counted."""
+    """Join requests: rows that probed a task, including copies."""
     routed: int = 0
-    """Rows sent to tasks, copies counted."""
+    """Rows sent to tasks, including copies."""
     routed_bytes: int = 0
 
     @classmethod
@@ -90,7 +89,7 @@ class BatchMetrics:
 
 
 def imbalance(loads: Sequence[int]) -> float:
-    """Return the fullest task's share over the mean; 1 is perfect.
+    """Return the share of the fullest task relative to the mean; 1 is perfect.
 
     >>> imbalance([30, 10]), imbalance([0, 0])
     (1.5, 1.0)
@@ -100,7 +99,7 @@ def imbalance(loads: Sequence[int]) -> float:
 
 
 def read_batch(query: Folder, batch: int) -> BatchMetrics | None:
-    """Return what the tasks of a batch report, None while nobody does. A file that cannot be read is passed over."""
+    """Return what the tasks of a batch report, or None if none has reported yet. Unreadable files are skipped."""
     found = _reports(query, batch)
     try:
         return BatchMetrics.of_tasks(batch, found) if found else None
@@ -109,7 +108,7 @@ def read_batch(query: Folder, batch: int) -> BatchMetrics | None:
 
 
 def read_documents(query: Folder, batch: int) -> dict[str, Any] | None:
-    """Return what a batch of a natural join cost: replication, largest load, Gini, seconds; None while nobody reports."""
+    """Return the cost of a batch of a natural join: replication, largest load, Gini, seconds. None if no task has reported."""
     found = _reports(query, batch)
     return document_measures(found) if found else None
 
@@ -123,7 +122,7 @@ def _reports(query: Folder, batch: int) -> list[dict[str, Any]]:
         folder = query / name
         try:
             if folder.exists(f"{batch}.metrics.json"):
-                found.append(read_document(folder, f"{batch}.metrics.json"))
+                found.append(read_sealed(folder, f"{batch}.metrics.json"))
         except (WeftError, OSError):  # collected meanwhile, or torn: metrics decide nothing
             continue
     return found
@@ -132,7 +131,7 @@ def _reports(query: Folder, batch: int) -> list[dict[str, Any]]:
 def _tasks(query: Folder, batch: int) -> int | None:
     """Return how many tasks the plan of a batch has; None where that cannot be read."""
     try:
-        return int(read_document(query / "0", f"{batch}.json")["plan"]["tasks"])
+        return int(read_sealed(query / "0", f"{batch}.json")["plan"]["tasks"])
     except (WeftError, OSError, KeyError, TypeError, ValueError):
         return None
 

@@ -1,4 +1,4 @@
-"""Progress of a running query: Spark's timing of a batch beside what Weft's tasks report of it."""
+"""Progress of a running query: Spark's timing of a batch, and what Weft's tasks report about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ROWS_PER_TASK_SECOND = 1_000_000.0
 
 
 def resource_cost(task_seconds: float, rows: float) -> float:
-    """Return RC = Σ r t_r (001-44): tasks for as long as they were held, and rows sent or moved at their price.
+    """Return RC = Σ r t_r (001-44): the seconds of all tasks, plus the price of rows sent or moved.
 
     >>> resource_cost(10.0, 500_000)
     10.5
@@ -27,8 +27,8 @@ def resource_cost(task_seconds: float, rows: float) -> float:
 class BatchReport:
     """One finished batch.
 
-    `read` is what Spark took from the sources; `rows` what reached the join, per side (NULL keys and rows that a side's
-    own condition refuses do not). `pairs` is None when the state path cannot be read from here.
+    `read` is what Spark read from the sources; `rows` is what reached the join, per side, without NULL keys and rows that a
+    condition on one side filters out. `pairs` is None if the state path cannot be read from here.
     """
 
     batch: int
@@ -50,15 +50,27 @@ class BatchReport:
 
     @classmethod
     def of(cls, batch: int, seconds: float, read: int, metrics: BatchMetrics | None, pairs: int | None) -> BatchReport:
-        """Put both halves together; `pairs` counts behind a residual condition and wins over the tasks' own number."""
+        """Combine both; `pairs`, counted after a residual condition, takes precedence over the number that the tasks report."""
         none = dict.fromkeys(SIDES, 0)
         if metrics is None:
-            return cls(batch, seconds, read, none, pairs, none, none, 1.0, 0)
+            return cls(batch, seconds, read, rows=none, pairs=pairs, held=none, late=none, imbalance=1.0, tasks=0)
         return cls(
-            batch, seconds, read, metrics.arrived, metrics.pairs if pairs is None else pairs, metrics.held, metrics.late,
-            metrics.imbalance, metrics.tasks, metrics.migration, metrics.moving, metrics.active, metrics.asked, metrics.routed,
-            metrics.routed_bytes,
-        )  # fmt: skip
+            batch,
+            seconds,
+            read,
+            rows=metrics.arrived,
+            pairs=metrics.pairs if pairs is None else pairs,
+            held=metrics.held,
+            late=metrics.late,
+            imbalance=metrics.imbalance,
+            tasks=metrics.tasks,
+            migration=metrics.migration,
+            moving=metrics.moving,
+            active=metrics.active,
+            asked=metrics.asked,
+            routed=metrics.routed,
+            routed_bytes=metrics.routed_bytes,
+        )
 
     @property
     def rate(self) -> float:
@@ -77,7 +89,7 @@ class BatchReport:
 
     @property
     def state_rows(self) -> int:
-        """Return the rows held by all tasks after the batch, copies included."""
+        """Return the rows stored by all tasks after the batch, including copies."""
         return sum(self.held.values())
 
     def to_dict(self) -> dict[str, Any]:

@@ -9,8 +9,7 @@ from weft.errors import StateError, WeftError
 from weft.kernels import checksum
 from weft.observe.listing import batches_of
 from weft.routing import plan_from_json
-from weft.state import Folder, Manifest, Segment
-from weft.state.documents import read_document
+from weft.state import Folder, Manifest, Segment, read_sealed
 from weft.types import SIDES
 
 __all__ = ["Damage", "Verifier"]
@@ -64,7 +63,7 @@ class Verifier:
             if manifest is not None and manifest.history != first.history:
                 where = f"{self.query}/{manifest.task}/{batch}.json"
                 if not self._running(batch, f"task {manifest.task} has not finished it in the history of task 0"):
-                    self._bad(where, "it comes from another history than the manifest of task 0", batch)
+                    self._bad(where, "its history differs from that of the manifest of task 0", batch)
                 good = False
             elif manifest is not None:
                 whole = [self._segment(manifest, entry) for side in SIDES for entry in manifest.segments[side]]
@@ -87,7 +86,7 @@ class Verifier:
         where = f"{folder}/{name}"
         if where not in self._documents:
             try:
-                self._documents[where] = read_document(folder, name)
+                self._documents[where] = read_sealed(folder, name)
             except (WeftError, OSError) as error:
                 self._documents[where] = {}
                 self._bad(where, _why(error), batch)

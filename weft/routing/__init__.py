@@ -1,36 +1,41 @@
-"""Which tasks a tuple visits: one scheme per file, plans as pure data."""
+"""Which tasks a tuple visits. A scheme makes plans, a plan routes; plans are pure data.
+
+`plan` and `scheme` say what they are, `placement` is what plans share, `registry` knows all schemes by name. A simple scheme is
+one file, the simplest four share `fixed`; a family has a folder: `fastjoin`, `adsp`, `sta`, and `documents` for natural joins.
+"""
 
 from __future__ import annotations
 
 from weft.routing.adsp import Adsp, AreaPlan, Ordered
-from weft.routing.biclique import Biclique, BicliquePlan
-from weft.routing.broadcast import BroadcastPlan
-from weft.routing.chain import ChainPlan
-from weft.routing.chained import Chained, Pim
-from weft.routing.contrand import ContRand
-from weft.routing.documents.plan import DocumentPlan
-from weft.routing.dynamic import Dynamic
-from weft.routing.fastjoin import FastJoin
-from weft.routing.fastjoin_plan import FastJoinPlan
-from weft.routing.hash import HashPlan
-from weft.routing.loop import next_plan
-from weft.routing.matrix import MatrixPlan, best_shape
-from weft.routing.plan import PLANS, Plan, plan_from_json
-from weft.routing.predictor import Sta
-from weft.routing.randomly import Random
-from weft.routing.range import RangePlan
-from weft.routing.readj import Readj, ReadjPlan
-from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
-from weft.routing.schemes import SCHEMES, Broadcast, Hash, Matrix, Range, Split, scheme_named
+from weft.routing.biclique import Biclique, BicliquePlan, OverBiclique
+from weft.routing.conditions import Need, compared_columns, equality_columns, ordering, time_columns
+from weft.routing.documents import DocumentPlan
+from weft.routing.fastjoin import FastJoin, FastJoinPlan
+from weft.routing.fixed import (
+    Broadcast,
+    BroadcastPlan,
+    Hash,
+    HashPlan,
+    Matrix,
+    MatrixPlan,
+    Split,
+    SplitPlan,
+    best_shape,
+)
+from weft.routing.placement import draw_of, group_of, hash_home, owned
+from weft.routing.plan import MOST_TASKS, PLANS, PLUGINS, Plan, plan_from_json
+from weft.routing.range import Range, RangePlan
+from weft.routing.registry import SCHEMES, find_schemes, scheme_named
+from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
 from weft.routing.slices import SlicePlan, Slices
-from weft.routing.split import SplitPlan
-from weft.routing.square import Square
-from weft.routing.sta import StaPlan
+from weft.routing.sta import Sta, StaPlan
 
 __all__ = [
-    "PLANS", "SCHEMES", "Adsp", "AreaPlan", "Biclique", "BicliquePlan", "Broadcast", "BroadcastPlan", "ChainPlan",
-    "Chained", "ContRand", "DocumentPlan", "Dynamic", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix",
-    "MatrixPlan", "Notes", "Ordered", "Pim", "Plan", "Random", "Range", "RangePlan", "Readj", "ReadjPlan", "Scheme", "SlicePlan",
-    "Slices", "Split", "SplitPlan", "Square", "Sta", "StaPlan", "TaskStats", "TaskView", "best_shape", "next_plan",
-    "plan_from_json", "scheme_named",
+    "MOST_TASKS", "PLANS", "PLUGINS", "SCHEMES", "Adsp", "AreaPlan", "BatchView", "Biclique", "BicliquePlan", "Broadcast",
+    "BroadcastPlan", "DocumentPlan", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Need", "Notes",
+    "Ordered", "OverBiclique", "Plan", "Range", "RangePlan", "Scheme", "SlicePlan", "Slices", "Split", "SplitPlan", "Sta",
+    "StaPlan", "TaskStats", "best_shape", "compared_columns", "draw_of", "equality_columns", "group_of", "hash_home",
+    "ordering", "owned", "plan_from_json", "scheme_named", "time_columns",
 ]  # fmt: skip
+
+find_schemes(__path__, __name__)

@@ -1,10 +1,10 @@
-"""Join-biclique (BiStream): one group of tasks keeps the left stream, the other the right one; tuples ask across (003-01).
+"""Join-biclique (BiStream): one group of tasks stores the left stream, the other the right; tuples probe across (003-01).
 
-A tuple is kept once, by its own group, and asks the other group, where it is not kept. Each group is cut into subgroups:
-the key's hash picks the subgroup, the draw `u` the member that keeps the tuple, and a tuple of the other side asks all
-members. One member per subgroup is hash partitioning, one subgroup per group is random partitioning, which serves any
-condition, and what lies between is BiStream's ContRand (003-25). Bi and Bi_6 of the A-DSP paper are one and six
-subgroups (001-43).
+A tuple is stored once, by its own group, and probes the other group, which does not store it. Each group is divided into
+subgroups: the key's hash picks the subgroup, the draw `u` the member that stores the tuple, and a tuple of the other side
+probes all members. One member per subgroup is hash partitioning. One subgroup per group is random partitioning, which serves
+any condition and is immune to skew. Anything in between spreads a hot key over a subgroup (003-25). That spread never changes;
+FastJoin adapts to the load. Bi and Bi_6 of the A-DSP paper are one and six subgroups (001-43).
 
 References
 ----------
@@ -19,14 +19,16 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.routing.groups import group_of, hash_home, key_columns, key_word
+from weft.routing.conditions import Need, equality_columns
+from weft.routing.placement import group_of, hash_home, key_word
 from weft.routing.plan import Plan
+from weft.routing.registry import SCHEMES
 from weft.routing.scheme import Scheme, TaskStats
 from weft.spec import JoinSpec
 from weft.spec.options import check_count
 from weft.types import U32, Bools, Side, Words, other
 
-__all__ = ["Biclique", "BicliquePlan", "BicliqueScheme"]
+__all__ = ["Biclique", "BicliquePlan", "OverBiclique"]
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ class BicliquePlan(Plan):
         task = np.arange(self.tasks)[:, None]
         return np.asarray((task >= cuts[subgroup]) & (task < cuts[subgroup + 1]))
 
+    def describe(self) -> str:
+        left, right = len(self.cuts("left")) - 1, len(self.cuts("right")) - 1
+        return f"a biclique, {left} subgroups for left rows and {right} for right rows"
+
     def adapt(self, tasks: int) -> Plan:
         return replace(self, tasks=tasks)
 
@@ -78,17 +84,20 @@ class BicliquePlan(Plan):
 
 
 @dataclass(frozen=True)
-class BicliqueScheme(Scheme):
+class OverBiclique(Scheme):
     """What the schemes over `BicliquePlan` share: the plan never changes, unless another of them left it."""
 
+    adapts = False
+
     def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
-        asked = self.initial(spec, plan.tasks)
+        asked = self.first_plan(spec, plan.tasks)
         return (plan, "") if plan == asked else (asked, f"scheme is now {self.name}")
 
 
+@SCHEMES.register
 @dataclass(frozen=True)
-class Biclique(BicliqueScheme):
-    """BiStream. Without `subgroups` keys are hashed to single tasks; `subgroups=1` is random partitioning.
+class Biclique(OverBiclique):
+    """BiStream. By default, keys are hashed to single tasks; `subgroups=1` is random partitioning.
 
     >>> Biclique(subgroups=6).name
     'biclique'
@@ -101,9 +110,17 @@ class Biclique(BicliqueScheme):
     def __post_init__(self) -> None:
         if self.subgroups is not None:
             hint = "leave it out for one task per subgroup (hash partitioning)."
-            check_count("subgroups", self.subgroups, "subgroups each group of tasks is cut into", hint)
+            check_count("subgroups", self.subgroups, "subgroups of each group of tasks", hint)
 
-    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        return () if self.subgroups == 1 else (Need.EQUALITY,)
+
+    @classmethod
+    def examples(cls) -> tuple[Scheme, ...]:
+        return Biclique(), Biclique(subgroups=1), Biclique(subgroups=2)
+
+    def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
         if self.subgroups == 1:
             return BicliquePlan(tasks, subgroups=1)
-        return BicliquePlan(tasks, *key_columns(spec, self.name), self.subgroups or 0)
+        return BicliquePlan(tasks, *equality_columns(spec), self.subgroups or 0)

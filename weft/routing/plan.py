@@ -10,17 +10,23 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
 from typing_extensions import Self
 
 from weft.errors import StateError
+from weft.spec.plugins import load
+from weft.spec.shapes import check_shape
 from weft.types import U32, Bools, Rows, Side, Words
 
-__all__ = ["PLANS", "Plan", "draw_of", "owned", "plan_from_json"]
+__all__ = ["MOST_TASKS", "PLANS", "PLUGINS", "Plan", "plan_from_json"]
 
 PLANS: dict[str, type[Plan]] = {}
 """Plans by the name that stands in their JSON."""
+
+PLUGINS = "weft.schemes"
+"""The entry points under which other packages have schemes, by the names of schemes and of the plans that they make."""
+
+MOST_TASKS = 10_000
+"""No plan has more tasks: every batch would spend minutes on empty ones."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +42,11 @@ class Plan:
 
     def __init_subclass__(cls) -> None:
         PLANS[cls.scheme] = cls
+
+    @property
+    def title(self) -> str:
+        """Return what a report of a migration calls this plan."""
+        return self.scheme
 
     def store(self, side: Side, words: Words, u: U32) -> Bools:
         """Tell which tasks keep each tuple."""
@@ -65,6 +76,10 @@ class Plan:
         """Return how many tasks a left and a right tuple asks (an upper bound where it depends on keys)."""
         raise NotImplementedError
 
+    def describe(self) -> str:
+        """Say in a few words who keeps a tuple and who is asked; for `explain`."""
+        return self.scheme
+
     def to_json(self) -> dict[str, Any]:
         """Return the plan as JSON data."""
         return {"scheme": self.scheme, **asdict(self)}
@@ -80,20 +95,24 @@ def plan_from_json(data: dict[str, Any]) -> Plan:
     """Read any plan."""
     rest = dict(data)
     scheme = rest.pop("scheme", None)
-    if scheme not in PLANS:
+    if isinstance(scheme, str) and scheme not in PLANS:
+        load(PLUGINS, scheme)  # a plan registers itself when it is imported
+    if not isinstance(scheme, str) or scheme not in PLANS:
         raise StateError.of(
-            f"A plan names the scheme {scheme!r}.",
+            f"A plan has the unknown scheme {scheme!r}.",
             f"Known: {', '.join(sorted(PLANS))}.",
             "use the Weft version that wrote it.",
         )
-    return PLANS[scheme].of_json(rest)
-
-
-def owned(owner: NDArray[np.integer[Any]], tasks: int) -> Bools:
-    """Return the Boolean rows of tuples that have one task each."""
-    return np.asarray(owner[None, :] == np.arange(tasks, dtype=owner.dtype)[:, None])
-
-
-def draw_of(u: U32, parts: int) -> NDArray[np.int64]:
-    """Cut [0, 2**32) into equal intervals and return the number of each draw's interval."""
-    return ((u.astype(np.uint64) * np.uint64(parts)) >> np.uint64(32)).astype(np.int64)
+    try:
+        plan = PLANS[scheme].of_json(rest)
+        check_shape(plan)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        plan, why = None, str(error)
+    if plan is None or not 1 <= plan.tasks <= MOST_TASKS:
+        raise StateError.of(
+            f"A plan of the scheme {scheme!r} cannot be read: "
+            + (f"it has {plan.tasks} tasks." if plan is not None else f"{why}."),
+            "Weft joins only from plans that it wrote.",
+            "restore the state folder, or start from a new checkpoint.",
+        )
+    return plan

@@ -1,22 +1,29 @@
-"""Neighbouring keys to one task: a tuple is stored where its key lies and asks the tasks its range reaches.
+"""Range partitioning: a tuple is stored on the task of its key and probes the tasks that its range reaches.
 
-Boundaries come from samples of the keys seen (`weft.control`), so a skewed or drifting distribution is cut into equal shares.
+Boundaries come from samples of the keys seen, so a skewed or drifting distribution is cut into equal shares.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.kernels import float_range, narrow
-from weft.routing.plan import Plan, owned
-from weft.spec import Access, Op, Term
-from weft.types import U32, WORD_MAX, WORD_MIN, Bools, Side, Words
+from weft.routing.conditions import Need
+from weft.routing.fixed import MatrixPlan, best_shape
+from weft.routing.placement import owned
+from weft.routing.plan import Plan
+from weft.routing.registry import SCHEMES
+from weft.routing.scheme import Scheme, TaskStats
+from weft.spec import Access, JoinSpec, Op, Term
+from weft.spec.options import check_number
+from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Bools, Side, Words
 
-__all__ = ["RangePlan", "reach"]
+__all__ = ["Range", "RangePlan", "reach"]
 
 _ENDS: dict[Op, tuple[int | None, int | None]] = {
     Op.LT: (1, None), Op.LE: (0, None), Op.GT: (None, -1), Op.GE: (None, 0), Op.EQ: (0, 0),
@@ -87,6 +94,9 @@ class RangePlan(Plan):
             return self.store(side, words, u)
         return self._overlap(*reach(term, words))
 
+    def describe(self) -> str:
+        return f"{self.tasks} key ranges with sampled boundaries"
+
     def adapt(self, tasks: int) -> Plan:
         """Spread the same boundaries over another number of tasks; control will cut anew from the next samples."""
         cuts = np.array(self.bounds, np.int64)
@@ -110,3 +120,78 @@ def _pack(term: Term | None) -> tuple[Any, ...]:
 def _unpack(term: tuple[Any, ...]) -> Term:
     left, op, right, lo, hi = term
     return Term(left, Op(op), right, lo, hi)
+
+
+@SCHEMES.register
+@dataclass(frozen=True)
+class Range(Scheme):
+    """Range partitioning with sampled boundaries, which are set again when the shares drift apart.
+
+    Until the first samples arrive, a matrix routes the tuples. `imbalance` is the load of the fullest task relative to the mean
+    above which new boundaries are worth a migration.
+    """
+
+    name: ClassVar[str] = "range"
+    needs = (Need.RANGE,)
+
+    imbalance: float = 2.0
+    enough: int = field(default=64)
+
+    def __post_init__(self) -> None:
+        check_number(
+            "imbalance", self.imbalance, "the load of the fullest task relative to the mean", "use 2.", least=1
+        )
+        check_number("enough", self.enough, "the sampled rows needed to set boundaries", "use 64.")
+
+    def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
+        return MatrixPlan(tasks, *best_shape(tasks))
+
+    def later_plan(self, spec: JoinSpec, tasks: int) -> Plan:
+        return RangePlan.over(spec.access, tasks, ())
+
+    @classmethod
+    def examples(cls) -> tuple[Scheme, ...]:
+        return Range(imbalance=1.0, enough=1), Range()
+
+    def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
+        bounds = _quantiles(stats, plan.tasks)
+        if len(bounds) == 0 or sum(len(s.sample[side]) for s in stats for side in SIDES) < self.enough:
+            return plan, ""
+        fresh = RangePlan.over(spec.access, plan.tasks, bounds)
+        if not isinstance(plan, RangePlan):
+            return fresh, "first boundaries from samples"
+        now, then = _imbalance(plan, stats), _imbalance(fresh, stats)
+        if now > self.imbalance and then < 0.8 * now:
+            return fresh, f"fullest task at {now:.1f} times the mean, {then:.1f} with new boundaries"
+        return plan, ""
+
+
+def _quantiles(stats: list[TaskStats], tasks: int) -> tuple[int, ...]:
+    """Cut the weighted samples of all tasks into equal shares; a value that fills several shares gives one cut."""
+    values, weights = _weighted_sample(stats)
+    if not len(values) or tasks < 2:
+        return ()
+    order = np.argsort(values, kind="stable")
+    total = np.cumsum(weights[order])
+    targets = total[-1] * np.arange(1, tasks) / tasks
+    cuts = np.unique(values[order][np.searchsorted(total, targets)])
+    return tuple(int(cut) for cut in cuts[cuts > values.min()])
+
+
+def _imbalance(plan: RangePlan, stats: list[TaskStats]) -> float:
+    values, weights = _weighted_sample(stats)
+    owner = np.searchsorted(np.array(plan.bounds, np.int64), values, side="right")
+    share = np.bincount(owner, weights, plan.tasks)
+    return float(share.max() / max(share.mean(), 1e-9))
+
+
+def _weighted_sample(stats: list[TaskStats]) -> tuple[Words, NDArray[np.float64]]:
+    """Return the sampled range words of all tasks and how many kept rows each stands for."""
+    values: list[int] = []
+    weights: list[float] = []
+    for task in stats:
+        for side in SIDES:
+            sample = task.sample[side]
+            values.extend(sample)
+            weights.extend([task.keeps(side) / len(sample)] * len(sample) if sample else [])
+    return np.array(values, np.int64), np.array(weights, np.float64)

@@ -10,20 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
+from weft.errors import SpecError
+from weft.routing.conditions import Need
 from weft.routing.plan import Plan
 from weft.spec import JoinSpec
+from weft.spec.shapes import check_shape, listed
 from weft.types import SIDES, U32, Side, Words
 
-__all__ = ["Notes", "Scheme", "TaskStats", "TaskView", "weighted_sample"]
+__all__ = ["BatchView", "Notes", "Scheme", "TaskStats"]
 
 Notes = dict[str, Any]
 """JSON data of bounded size: what one task tells control beyond the counts that all schemes get."""
 
 
 @dataclass(frozen=True)
-class TaskView:
+class BatchView:
     """One task's batch as a scheme may look at it.
 
     `stored` are the words of rows that came to stay, `probed` of rows that came to look for partners, and `draws` the
@@ -43,8 +44,8 @@ class TaskView:
 class TaskStats:
     """What one task saw in one batch: rows that arrived, rows it holds, late rows, a sample of its range words, notes.
 
-    `alive` are the rows held that have not expired, where that is known: others wait for the next merge of their run, and
-    how many wait says nothing about the load.
+    `alive` are the rows held that have not expired, where that is known. Expired rows that await a merge say nothing about
+    the load.
     """
 
     arrived: dict[Side, int]
@@ -65,41 +66,81 @@ class TaskStats:
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> TaskStats:
         """Read them back."""
-        sample = {side: tuple(data["sample"][side]) for side in SIDES}
-        return cls(data["arrived"], data["held"], data["late"], sample, data.get("notes", {}), data.get("alive", {}))
+        sample = {side: tuple(listed(data["sample"][side])) for side in SIDES}
+        counts = [{side: data[name][side] for side in SIDES} for name in ("arrived", "held", "late")]
+        made = cls(counts[0], counts[1], counts[2], sample, data.get("notes", {}), data.get("alive", {}))
+        check_shape(made)
+        return made
 
 
 class Scheme:
-    """A routing scheme as configured by the user: a frozen dataclass with a name. Every method is pure."""
+    """A routing scheme as configured by the user: a frozen dataclass with a name, which is registered. Every method is pure."""
 
     name: ClassVar[str]
+    """What users write: `scheme="hash"`, or with settings `scheme="fastjoin(threshold=1.3)"`."""
     reaches: ClassVar[tuple[str, ...]] = ()
     """Plans of other kinds than the first one that the scheme changes to by itself."""
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What a join must have to be served."""
+        return ()
+
+    @property
+    def least_tasks(self) -> int:
+        """How many tasks it needs at least."""
+        return 1
+
+    @property
+    def adapts(self) -> bool:
+        """Whether its plan follows what the tasks note."""
+        return True
+
+    @property
+    def exact(self) -> bool:
+        """Whether it finds every pair; a baseline of a paper may miss some by design."""
+        return True
+
+    @property
+    def at_need(self) -> str:
+        """What it turns to if the statistics call for it, in words for `explain`; "" if the plans say it themselves."""
+        return ""
+
+    @classmethod
+    def examples(cls) -> tuple[Scheme, ...]:
+        """Return settings for tests; where it adapts, settings with which a few rows are enough to change the plan."""
+        return (cls(),)
+
     def initial(self, spec: JoinSpec, tasks: int) -> Plan:
         """Return the plan to start with; raise SpecError when the scheme cannot serve this join."""
+        for need in self.needs:
+            if not need.met(spec):
+                raise SpecError.of(
+                    f"scheme={self.name!r} needs {need.what}.",
+                    f"The condition is {spec.condition.text}, the window {spec.window}.",
+                    need.instead,
+                )
+        return self.first_plan(spec, tasks)
+
+    def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
+        """Return the plan to start with, for a join that has what the scheme needs."""
         raise NotImplementedError
+
+    def later_plan(self, spec: JoinSpec, tasks: int) -> Plan | None:
+        """Return the kind of plan that soon follows the first one, where that is known beforehand; for `explain`."""
+        del spec, tasks
+        return None
 
     def control(self, spec: JoinSpec, plan: Plan, stats: list[TaskStats]) -> tuple[Plan, str]:
         """Return the plan for the batch after next, and why it changed ("" if it did not)."""
         del spec, stats
         return plan, ""
 
-    def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
+    def watch(self, spec: JoinSpec, view: BatchView, before: Notes) -> Notes:
         """Return what this task notes for control; `before` is what it noted last time ({} at first)."""
         del spec, view, before
         return {}
 
-
-def weighted_sample(
-    stats: list[TaskStats],
-) -> tuple[np.ndarray[Any, np.dtype[np.int64]], np.ndarray[Any, np.dtype[np.float64]]]:
-    """Return the sampled range words of all tasks and how many kept rows each stands for."""
-    values: list[int] = []
-    weights: list[float] = []
-    for task in stats:
-        for side in SIDES:
-            sample = task.sample[side]
-            values.extend(sample)
-            weights.extend([task.keeps(side) / len(sample)] * len(sample) if sample else [])
-    return np.array(values, np.int64), np.array(weights, np.float64)
+    def serves(self, spec: JoinSpec) -> bool:
+        """Tell whether a join has what the scheme needs."""
+        return all(need.met(spec) for need in self.needs)

@@ -1,9 +1,9 @@
-"""Time in turns: a slice of time to one task, the next slice to the next one; a tuple asks where its window reaches.
+"""Slices of time, assigned to tasks in turn; a tuple probes the tasks that its window reaches.
 
-Any join with a time window can be cut so, whatever its condition. It pays where a batch spans many windows: then nearly every
-tuple visits one task, where a matrix or a split join sends it to several. Where a batch is short beside the window, one
-slice would hold all that arrives; so the scheme begins without slices, looks at the times that arrive, and cuts only where
-slices would be both long beside the window and even among the tasks.
+This works for any join with a time window, whatever its condition. It pays off if a batch spans many windows: then nearly
+every tuple visits one task, where a matrix or a split join sends it to several. If a batch is short compared with the window, one
+slice would hold everything that arrives. So the scheme starts without slices, samples the times that arrive, and uses slices only
+if they would be long compared with the window and balanced among the tasks.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.errors import SpecError
-from weft.routing.matrix import MatrixPlan, best_shape
-from weft.routing.plan import Plan, owned
-from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
-from weft.routing.split import SplitPlan
+from weft.routing.conditions import Need
+from weft.routing.fixed import MatrixPlan, SplitPlan, best_shape
+from weft.routing.placement import owned
+from weft.routing.plan import Plan
+from weft.routing.registry import SCHEMES
+from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Within
+from weft.spec.options import check_count, check_number
 from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Bools, Side, Words
 
 __all__ = ["SlicePlan", "Slices"]
@@ -72,38 +74,43 @@ class SlicePlan(Plan):
         return most, most
 
 
+@SCHEMES.register
 @dataclass(frozen=True)
 class Slices(Scheme):
-    """Slices of time in turns, where they pay; else a split join (up to two tasks) or a matrix.
+    """Slices of time, assigned to tasks in turn, if they pay off; otherwise a split join (up to two tasks) or a matrix.
 
     Parameters
     ----------
     rounds
-        How often a batch should go round all tasks: more is more even, fewer asks fewer tasks.
+        How many rounds over all tasks a batch makes: more rounds balance better, fewer probe fewer tasks.
     long
-        Slices are cut if they are so many times as long as the window reaches, both ways together.
+        How many times longer than the reach of the window (both directions together) a slice must be.
     even
-        Work of the busiest task over the mean up to which slices are taken up; they are given up only when two batches
-        running exceed its square.
+        The work of the busiest task relative to the mean up to which slices are used; they are given up only if two
+        consecutive batches exceed its square.
     """
 
     name: ClassVar[str] = "slices"
+    needs = (Need.WINDOW_IN_TIME,)
+    at_need = "slices of time if the batches are long"
 
     rounds: int = 4
     long: float = 4.0
     even: float = 1.25
 
-    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
-        window = spec.window
-        if not isinstance(window, Within):
-            raise SpecError.of(
-                "scheme='slices' cuts time, so it needs a window in time.",
-                f"The window is {spec.window}.",
-                "use scheme='matrix', or window=weft.within('10 seconds', on='ts').",
-            )
+    def __post_init__(self) -> None:
+        check_count("rounds", self.rounds, "rounds over all tasks in one batch", "use rounds=4.")
+        check_number("long", self.long, "the length of a slice relative to the reach of the window", "use 4.")
+        check_number("even", self.even, "the work of the busiest task relative to the mean", "use 1.25.", least=1)
+
+    @classmethod
+    def examples(cls) -> tuple[Scheme, ...]:
+        return Slices(rounds=1, long=0.0, even=9.0), Slices(rounds=2, long=0.0, even=1.5)
+
+    def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
         return SplitPlan(tasks) if tasks <= 2 else MatrixPlan(tasks, *best_shape(tasks))
 
-    def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
+    def watch(self, spec: JoinSpec, view: BatchView, before: Notes) -> Notes:
         times: list[int] = []
         rows = 0
         for side in SIDES:
@@ -129,7 +136,7 @@ class Slices(Scheme):
         fresh = self._cut(spec, plan.tasks, int((high - low) / 0.9 / (self.rounds * plan.tasks)))
         if fresh is not None and _even(fresh, *now) <= self.even:
             return fresh, f"{'new ' if cut else ''}slices of {fresh.length:,} of event time"
-        back = self.initial(spec, plan.tasks)
+        back = self.first_plan(spec, plan.tasks)
         return (back, "slices of time have become uneven") if cut else (plan, "")
 
     def _cut(self, spec: JoinSpec, tasks: int, length: int) -> SlicePlan | None:

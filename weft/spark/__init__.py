@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from weft.spark import jobs, workers
 from weft.spark.join import explain, join, self_join
+from weft.spark.natural import natural_join, refused_documents
 from weft.spark.session import session
 
-__all__ = ["explain", "join", "self_join", "session"]
+__all__ = ["explain", "jobs", "join", "natural_join", "refused_documents", "self_join", "session", "workers"]

@@ -7,7 +7,9 @@ built.
 * `DataStreamWriter.start` and `toTable` refuse a restart with another join at once, also when there is no new data.
 * `DataStreamWriter.foreachBatch` fails a batch of which some join task was never read, before Spark commits it.
 * `DataFrame.withWatermark` behind a join replaces Weft's own watermark, because Spark takes one, unless it is too short.
-* Errors that a task raised begin with Weft's message (`weft.spark.raised`).
+* Errors that a task raised begin with Weft's own three lines, and Spark's report follows. Spark wraps what a Python worker
+  raises into its own exceptions, and puts ids, a traceback and the whole plan into the text; PySpark turns those into Python's
+  at two places, and both call `told`.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import functools
 import re
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,23 +28,22 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from weft.engine import Job
-from weft.errors import WeftWarning
-from weft.spark.late import follow_late_rows
-from weft.spark.place import JOIN, Where
-from weft.spark.raised import told
+from weft.errors import WeftError, WeftWarning
+from weft.spark.analysis import DELAY, ENDLESS, LAG, spark_delay, stripped
+from weft.spark.reports import follow_late_rows
 from weft.spark.restarts import check_restart, check_whole
-from weft.spark.watermarks import DELAY, ENDLESS, LAG, spark_delay, stripped
+from weft.spark.state_place import JOIN, StatePlace
 from weft.spec.disorder import readable
 from weft.spec.duration import show_duration
 
-__all__ = ["Registered", "joins_of", "register"]
+__all__ = ["Registered", "joins_of", "register", "told", "weft_error"]
 
 
 @dataclass(frozen=True)
 class Registered:
     """A join of streams that was built: what it joins, and where it keeps its state."""
 
-    where: Where
+    where: StatePlace
     job: Job
 
 
@@ -52,7 +53,7 @@ _MOST = 10_000
 """Joins that are remembered; of a service that builds frames all the time, the oldest are forgotten."""
 
 
-def register(where: Where, job: Job) -> None:
+def register(where: StatePlace, job: Job) -> None:
     """Remember a join, so that a query that holds it can be checked when it starts."""
     _JOINS[where.join] = Registered(where, job)
     if len(_JOINS) > _MOST:
@@ -126,15 +127,15 @@ def _enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame
         ours = any(DELAY in field.metadata for field in frame.schema if field.name == timed.name)
         if lag == ENDLESS:
             warnings.warn(
-                f"Nothing is known of the order of {eventTime!r}: it comes from a Weft join without a delay or over rows, or is "
-                f"computed. What follows drops rows more than {delayThreshold} behind. Select a time column of a join over time "
-                "that has a delay: it carries the watermark it needs.",
+                f"Weft does not know how far out of order {eventTime!r} is: it comes from a Weft join without a delay or over "
+                f"rows, or is computed. Later operators drop rows more than {delayThreshold} behind. If you select a time column "
+                "of a join over time that has a delay, it carries the watermark it needs.",
                 WeftWarning, stacklevel=2,
             )  # fmt: skip
         elif given < spark_delay(lag):
             warnings.warn(
                 f"A watermark of {delayThreshold} is too short for {eventTime!r}: it comes from a Weft join and can be "
-                f"{show_duration(readable('time', lag))} out of order. The watermark that Weft has worked out takes precedence.",
+                f"{show_duration(readable('time', lag))} out of order. The watermark that Weft has computed takes precedence.",
                 WeftWarning, stacklevel=2,
             )  # fmt: skip
             return frame if ours else with_watermark(bare, eventTime, f"{spark_delay(lag)} milliseconds")
@@ -149,3 +150,42 @@ def _begun(convert: Callable[..., Any]) -> Callable[..., Any]:
         return told(convert(*args))
 
     return begun
+
+
+_RAISED = re.compile(r"weft\.errors\.(\w+): (.*?)(?=\n\s*\n|\n\s+at |\s+SQLSTATE|\n=== |\Z)", re.DOTALL)
+
+
+def weft_error(text: str) -> WeftError | None:
+    """Return the error that a task raised, found in Spark's report of it.
+
+    >>> weft_error("Job aborted due to stage failure: weft.errors.StateError: 1.json is missing.")
+    StateError('1.json is missing.')
+    """
+    found = _RAISED.search(text)
+    if found is None:
+        return None
+    kind = next((kind for kind in _kinds(WeftError) if kind.__name__ == found[1]), WeftError)
+    return kind(found[2].strip())
+
+
+def _kinds(root: type[WeftError]) -> Iterator[type[WeftError]]:
+    yield root
+    for kind in root.__subclasses__():
+        yield from _kinds(kind)
+
+
+def told(error: Any) -> Any:
+    """Return an exception of PySpark's that is also the Weft error behind it and begins with its message."""
+    report = getattr(error, "_desc", None)
+    if not isinstance(error, captured.CapturedException) or isinstance(error, WeftError) or not isinstance(report, str):
+        return error
+    cause = weft_error(report)
+    if cause is None:
+        return error
+    known = captured.CapturedException if isinstance(error, captured.UnknownException) else type(error)
+    mixed: Any = type(type(cause).__name__, (known, type(cause)), {"__module__": type(cause).__module__})
+    new = mixed.__new__(mixed)
+    new.__dict__.update(error.__dict__)
+    query = re.search(r"Query \[id = [^\]]*\]", report)
+    new._desc = f"{cause}\n\nRaised in a task of {query[0] if query else 'Spark'}. Its log has the traceback."
+    return new.with_traceback(error.__traceback__)

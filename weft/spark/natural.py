@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 
 import pyarrow as pa
@@ -16,33 +16,40 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, DateType, StringType, StructField, StructType, TimestampType
 
-from weft.documents import Reader, check_documents
-from weft.engine import Header, Job, pack_delivery, pack_header
+from weft.documents import DocumentReader, check_documents
+from weft.engine import Inputs, Job
 from weft.engine.natural import (
     INDEX,
-    DocumentRouter,
-    NaturalWorker,
-    as_times,
+    DocumentJoiner,
+    TreeCache,
+    as_typed,
+    code_documents,
     document_inputs,
     document_payload,
     either_way,
-    light,
     natural_spec,
-    whole,
 )
 from weft.errors import SpecError, UnknownColumn
-from weft.routing import Plan
 from weft.routing.documents import DocumentPlan, DocumentScheme, document_scheme
-from weft.spark.arrow import arrow_schema
+from weft.spark.analysis import (
+    Carried,
+    actual_name,
+    arrives_in_any_order,
+    arrow_schema,
+    check_is_window,
+    check_time_columns,
+    day_as,
+    quoted,
+    stripped,
+    time_orders,
+)
 from weft.spark.hooks import register
-from weft.spark.inputs import check_is_window, check_time_columns, day_as
-from weft.spark.place import JOIN, Where, name_for, tasks_for, where_for
+from weft.spark.join_task import JoinTask
 from weft.spark.reports import counted_pairs, observed_routes
-from weft.spark.rollcall import roll_call
-from weft.spark.shuttle import SHIPPED_DDL, Inbox, Outbox, Stamp, open_route, pieces
-from weft.spark.standing import report_state
-from weft.spark.watermarks import Carried, actual_name, quoted, stripped, time_orders
-from weft.spec import Tumbling, Unbounded, Window, Within, unbounded, with_delays
+from weft.spark.route_task import RouteTask
+from weft.spark.shuttle import SHIPPED_DDL, roll_call
+from weft.spark.state_place import name_for, state_place, tasks_for
+from weft.spec import Last, Tumbling, TumblingRows, Window, Within, unbounded, window_column, with_delays
 from weft.types import SIDES, Side, other
 
 __all__ = ["natural_join", "refused_documents"]
@@ -58,22 +65,22 @@ def natural_join(
     Parameters
     ----------
     left, right
-        Two streaming DataFrames, or two static ones, with a column of documents: JSON text, structs or maps. Without `right`
-        the documents of one frame join each other, each pair once, the earlier document on the left.
+        Two streaming DataFrames, or two static ones, with a column of documents: JSON text, structs or maps. Without `right`,
+        the documents of one frame join each other; each pair appears once, the earlier document on the left.
     column, id
-        The names of the documents and of what identifies them in the result.
+        The column of documents, and the column that identifies them in the result.
     window, tasks, state, name
         As in `weft.join`.
     scheme
-        "auto", "association", "disjoint", "set-cover", "everywhere", or a configured one.
+        "auto", "association" or an object from `weft.schemes`.
     nulls, arrays
-        null is "absent" or a "value"; arrays compare as "whole" values or as "sets".
+        A null is "absent" or a "value"; arrays compare as "whole" values or as "sets".
 
     Returns
     -------
     DataFrame
-        One row per pair: `left_id`, `right_id`, `shared` (the attributes in common), `merged` (the united document as text);
-        where the window is one of time, also `left_time` and `right_time`.
+        One row per pair: `left_id`, `right_id`, `shared` (the attributes in common) and `merged` (the combined document as
+        text). With a time window, also `left_time` and `right_time`.
     """
     frames: dict[Side, DataFrame] = {"left": left, "right": left if right is None else right}
     for side in SIDES:
@@ -94,7 +101,7 @@ def natural_join(
     window = window if window is not None else unbounded()
     check_is_window(window)
     check_time_columns(window, frames)
-    spark, reader, single = left.sparkSession, Reader(nulls, arrays), right is None
+    spark, reader, single = left.sparkSession, DocumentReader(nulls, arrays), right is None
     if streaming:
         window = with_delays(window, time_orders(window, frames), one_stream=single)
     if single:
@@ -106,20 +113,23 @@ def natural_join(
     kinds = {side: arrow_schema(spark, StructType([fields[side]])).field(0).type for side in SIDES}
     spec = natural_spec(window, (kinds["left"], kinds["right"]), f"nulls {nulls}, arrays {arrays}", single)
     payload = {side: document_payload(kinds[side]) for side in SIDES}
-    job = Job(spec, document_scheme(scheme), INDEX, number, payload)
-    where = where_for(spark, state, name or name_for(left, frames["right"])) if streaming else None
+    joiner = DocumentJoiner(Job(spec, document_scheme(scheme), INDEX, number, payload), TreeCache(time.perf_counter))
+    where = state_place(spark, state, name or name_for(left, frames["right"])) if streaming else None
     # A static join has no batches to learn from: every pair belongs to the task that its hash names.
     plan = None if streaming else DocumentPlan(number, spread=True)
     sides: tuple[Side, ...] = ("left",) if single else SIDES
     times = _times(window, frames)
     bare = {side: stripped(spark, frames[side]) for side in sides}
+    streams = {side: frame for side, (frame, _) in bare.items()}
     carried = Carried.of(
         spark, window, frames, times, one_stream=single,
         taken=any(stayed for _, stayed in bare.values()),
     )  # fmt: skip
+    inputs = document_inputs(window_column(window, "left") is not None)
+    sources = {side: DocumentLines(inputs, payload[side], reader) for side in sides}
     routed = [
-        _selected(bare[side][0], column, id, window, side, frames[other(side)]).mapInArrow(
-            DocumentRouteTask(job, side, reader, where, plan), SHIPPED_DDL
+        _selected(streams[side], column, id, window, side, frames[other(side)]).mapInArrow(
+            RouteTask(joiner, {side: sources[side]}, where, plan, _settle(streams[side], window, side)), SHIPPED_DDL
         )
         for side in sides
     ]
@@ -128,13 +138,14 @@ def natural_join(
         StructField("shared", ArrayType(StringType())), StructField("merged", StringType()),
         *(_time_field(time, frames, carried, streaming) for time in times),
     ])  # fmt: skip
-    task = DocumentJoinTask(job, where, arrow_schema(spark, output), plan, _zone(spark, frames, times))
+    shown = partial(as_typed, schema=arrow_schema(spark, output), zone=_zone(spark, frames, times))
+    task = JoinTask(joiner, where, shown, plan)
     if where is None:
         routes = reduce(DataFrame.unionAll, routed)
         return routes.repartitionById(number, F.col("task")).mapInArrow(task, output)
     timed = [carried.with_node(part, side) for part, side in zip(routed, sides, strict=True)]
     routes = observed_routes(reduce(DataFrame.unionAll, [*timed, roll_call(spark, number)]), where.name)
-    register(where, job)
+    register(where, joiner.job)
     return counted_pairs(routes.repartitionById(number, F.col("task")).mapInArrow(task, output), where.name)
 
 
@@ -163,10 +174,10 @@ def _time_field(
 def refused_documents(
     frame: DataFrame, *, column: str = "document", nulls: str = "absent", arrays: str = "whole"
 ) -> DataFrame:
-    """Return the rows of a frame, streaming or not, whose document `natural_join` cannot read, with the `reason`.
+    """Return the rows whose document `natural_join` cannot read, with the `reason`. The frame may be streaming or static.
 
-    The join itself counts them (`refused` in the metrics of each batch) and goes on without them; write this frame to a
-    sink of its own to keep them.
+    The join itself counts them (`refused` in the metrics of each batch) and continues without them. To keep them, write
+    this frame to a separate sink.
     """
     if not isinstance(frame, DataFrame):
         raise SpecError.of(
@@ -177,7 +188,9 @@ def refused_documents(
     if column not in frame.columns:
         raise UnknownColumn.on_side("left", column, frame.columns)
     output = StructType([*frame.schema.fields, StructField("reason", StringType())])
-    task = RefuseTask(Reader(nulls, arrays), frame.columns.index(column), arrow_schema(frame.sparkSession, output))
+    task = RefuseTask(
+        DocumentReader(nulls, arrays), frame.columns.index(column), arrow_schema(frame.sparkSession, output)
+    )
     return frame.mapInArrow(task, output)
 
 
@@ -185,7 +198,7 @@ def refused_documents(
 class RefuseTask:
     """Keeps the rows that are no documents."""
 
-    reader: Reader
+    reader: DocumentReader
     column: int
     output: pa.Schema
 
@@ -203,7 +216,7 @@ def _selected(
 ) -> DataFrame:  # fmt: skip
     """Return id, document and the window's column; a day as the time at which it begins."""
     columns = [F.col(quoted(id)).alias("id"), F.col(quoted(column)).alias("document")]
-    name = None if isinstance(window, Unbounded) else window.left if side == "left" else window.right
+    name = window_column(window, side)
     if name is not None:
         time = F.col(quoted(name))
         if isinstance(frame.select(time).schema[0].dataType, DateType):
@@ -212,76 +225,21 @@ def _selected(
     return frame.select(*columns)
 
 
+def _settle(frame: DataFrame, window: Window, side: Side) -> bool:
+    """Tell whether the documents of a side have to be brought into the order of their content."""
+    by_arrival = isinstance(window, (Last, TumblingRows)) and window_column(window, side) is None
+    return arrives_in_any_order(frame, by_arrival=by_arrival)
+
+
 @dataclass(frozen=True)
-class DocumentRouteTask:
-    """Reads the documents of a map partition and cuts them into one block per join task."""
+class DocumentLines:
+    """Reads the documents of a map partition, which are there as `_selected` has them."""
 
-    job: Job
-    side: Side
-    reader: Reader
-    where: Where | None
-    plan: Plan | None = None
+    inputs: Inputs
+    payload: pa.Schema
+    reader: DocumentReader
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Route one partition."""
-        (here, pinned), spec = open_route(self.job, self.where, self.plan), self.job.spec
-        router: DocumentRouter | None = None
-        outbox, refused = Outbox(here.partition, self.side), 0
-        for piece, table in enumerate(pieces(batches, whole=spec.counted)):
-            if router is None:
-                inputs = document_inputs(table.num_columns > 2)
-                router = DocumentRouter(spec, self.side, inputs, pinned, here.batch or 0, here.partition)
-            coded, unread = self._coded(table)
-            refused += unread
-            packed = [
-                (d.task, partial(pack_delivery, delivery=light(d), partition=here.partition, piece=piece))
-                for d in router.route(coded)
-            ]
-            yield from outbox.ship(packed, Stamp.of(self.side, router.header(), pinned.clock, told=False))
-        header = Header(here.partition, 0) if router is None else router.header()
-        newest = Stamp.of(self.side, header, pinned.clock, told=False).newest
-        yield from report_state(self.job, self.where, here, pinned, outbox, newest)
-        if router is not None:
-            roles: tuple[Side, ...] = SIDES if spec.self_join else (self.side,)
-            header = replace(router.header(), refused=refused)
-            for role in roles:  # one stream has one clock: both sides of it advance
-                write = partial(pack_header, side=role, header=header, pinned=pinned.mark)
-                stamp = Stamp.of(role, header, pinned.clock)
-                yield from outbox.ship(((task, write) for task in range(pinned.plan.tasks)), stamp)
-
-    def _coded(self, table: pa.Table) -> tuple[pa.Table, int]:
-        """Return the documents as coded pairs, and how many lines are none."""
-        payload = self.job.payload[self.side]
-        read = self.reader.read(table.column(1))
-        columns = [table.column(0).cast(payload.field(0).type), *read.coded.to_table().columns]
-        made = pa.table([*columns, *table.columns[2:]], names=[*payload.names, *table.column_names[2:]])
+    def prepare(self, table: pa.Table) -> tuple[pa.Table, int]:
+        """Return the documents, coded, and how many lines are none."""
+        made, read = code_documents(self.reader, self.payload, table)
         return made, len(read.refused)
-
-
-@dataclass(frozen=True)
-class DocumentJoinTask:
-    """Joins what was shipped to one task."""
-
-    job: Job
-    where: Where | None
-    output: pa.Schema
-    plan: Plan | None = None
-    zone: str = ""
-    """Where the midnights are that days are kept as; "" if they have no zone."""
-
-    @property
-    def __name__(self) -> str:
-        """Return how Spark's plans call this function."""
-        return JOIN + (self.where.join if self.where is not None else "static")
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Join one partition."""
-        inbox = Inbox.open(self.job, self.where, batches)
-        worker = NaturalWorker(self.job, inbox.store, inbox.task, inbox.batch, self.plan, time.perf_counter)
-        for table in worker.join(map(whole, inbox.shipments())):
-            columns = table.columns
-            columns[4:] = [
-                as_times(column, field.type, self.zone)
-                for column, field in zip(columns[4:], list(self.output)[4:], strict=True)
-            ]
-            yield from pa.table(columns, names=self.output.names).cast(self.output).to_batches()

@@ -1,21 +1,39 @@
-"""What Spark's own monitoring gets to know of a join: `StreamingQueryProgress.observedMetrics`, in every listener.
+"""What people get to know of a running join: `StreamingQueryProgress.observedMetrics`, and a warning of late rows.
 
 Route tasks put notes beside the messages they ship (`weft.spark.shuttle`), a few rows per batch, and Spark adds them up
-(`DataFrame.observe`): that costs nothing per row. Notes carry a name, so those of a task that runs twice count once. Pairs are
-counted by Spark as they leave.
+(`DataFrame.observe`): that costs nothing per row. Their counts are marked with the partition they come from, so those of a task
+that runs twice count once. Pairs are counted by Spark as they leave. One route task looks at what the state held when the batch
+began.
+
+A query that drops late rows says so once, in the driver's log: how many, on which side, which delay would have kept them.
 """
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import logging
+from collections.abc import Iterator
 from typing import Any
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
+from pyspark.sql.streaming.listener import StreamingQueryListener
+from pyspark.sql.streaming.query import StreamingQuery
 
-from weft.spark.shuttle import COUNTS
-from weft.spark.tree import frame_of
+from weft.engine import Job
+from weft.errors import StateError
+from weft.routing import plan_from_json
+from weft.spark.analysis import frame_of
+from weft.spark.shuttle import COUNTS, MOST_COUNTED, Outbox, RunningTask, Stamp, note_of
+from weft.spark.state_place import StatePlace
+from weft.spec import JoinSpec, Tumbling, Within
+from weft.spec.window import written
+from weft.state import Pinned, StateStore
+from weft.types import SIDES, Side
 
-__all__ = ["counted_pairs", "observed_routes", "report_name"]
+__all__ = ["counted_pairs", "follow_late_rows", "late_warning", "observed_routes", "report_name", "report_state"]
 
 
 def report_name(name: str) -> str:
@@ -30,11 +48,10 @@ def observed_routes(routes: DataFrame, name: str) -> DataFrame:
 
 def _total(count: str) -> str:
     """Return what adds up one count of all notes; the state and migrations are in one note, and unknown without it."""
-    counts = f"collect_set(note).{count}"
-    if count.startswith(("state", "migrations")):
-        return f"array_max({counts})"
-    added = "greatest(total, n)" if count.endswith("_behind") else "total + n"
-    return f"aggregate(filter({counts}, n -> n IS NOT NULL), 0L, (total, n) -> {added})"
+    # A set of numbers is cheap in every task of every batch, a set of whole notes is not: four of these, none of those.
+    if count.endswith(("_rows", "_late")) and count != "state_rows":
+        return f"aggregate(collect_set(note.{count}), 0L, (total, n) -> total + (n & {MOST_COUNTED}L))"
+    return f"coalesce(max(note.{count}), 0L)" if count.endswith("_behind") else f"max(note.{count})"
 
 
 def counted_pairs(joined: DataFrame, name: str) -> DataFrame:
@@ -50,3 +67,120 @@ def _shared(observed: DataFrame) -> DataFrame:
     node: Any = observed._jdf.queryExecution().analyzed()
     *parts, _ = (node.productElement(number) for number in range(node.productArity()))
     return frame_of(observed.sparkSession, node.copy(*parts, -1))
+
+
+def report_state(
+    job: Job, where: StatePlace | None, here: RunningTask, pinned: Pinned, outbox: Outbox, newest: int
+) -> Iterator[pa.RecordBatch]:  # fmt: skip
+    """Ship a message without content to task 0, with the note beside it; the first partition does it for all."""
+    store = where.opened(job, here.query) if where is not None and here.partition == 0 else None
+    if store is not None and here.batch is not None:
+        stamp = Stamp(newest, _state_note(store, here.batch, pinned))
+        yield from outbox.ship([(0, _nothing)], stamp)
+
+
+def _nothing(sink: pa.NativeFile) -> None:
+    """Write a message without content."""
+
+
+def _state_note(store: StateStore, batch: int, pinned: Pinned) -> dict[str, int | None]:
+    """Return what the state holds when a batch begins, and whether the batch migrates it."""
+    empty = note_of(state_rows=0, state_bytes=0, migrations=0)
+    try:
+        first = store.manifest(0, batch - 1) if batch else None
+        if first is None:
+            return empty
+        others = [store.manifest(task, batch - 1) for task in range(1, int(first.plan["tasks"]))]
+        migrations = int(plan_from_json(first.plan) != pinned.plan)
+    except StateError:  # the join tasks read the same files and say what is wrong with them
+        return empty
+    found = [first, *(manifest for manifest in others if manifest is not None)]
+    segments = [segment for manifest in found for side in SIDES for segment in manifest.segments[side]]
+    held = {"state_rows": sum(s.rows for s in segments), "state_bytes": sum(s.bytes for s in segments)}
+    return note_of(**held, migrations=migrations)
+
+
+_LOG = logging.getLogger("weft")
+
+
+def follow_late_rows(spark: SparkSession, query: StreamingQuery, joins: dict[str, JoinSpec]) -> None:
+    """Watch a query that has just started; `joins` are those of its joins by the names they report under."""
+    timed = {
+        report_name(name): spec
+        for name, spec in joins.items()
+        if isinstance(spec.window, (Within, Tumbling)) and spec.window.delays.known is not None
+    }
+    if timed:
+        _WATCHED[str(query.runId)] = timed
+        _listen(spark)
+        for progress in query.recentProgress:  # what was reported before anybody listened
+            _tell(progress)
+        if not query.isActive:
+            _WATCHED.pop(str(query.runId), None)
+
+
+_WATCHED: dict[str, dict[str, JoinSpec]] = {}
+"""Joins that have dropped nothing so far, by the run of their query."""
+_LISTENING: set[str] = set()
+"""Sessions whose queries are watched."""
+
+
+def _listen(spark: SparkSession) -> None:
+    session = str(spark._jsparkSession.sessionUUID())
+    if session not in _LISTENING:
+        _LISTENING.add(session)
+        listener = _LateRows()
+        spark.streams.addListener(listener)
+        atexit.register(_stop_listening, spark, listener)
+
+
+def _stop_listening(spark: SparkSession, listener: StreamingQueryListener) -> None:
+    """Take leave before Python ends: a JVM that outlives it would complain of a listener that does not answer."""
+    with contextlib.suppress(Exception):  # the session may be gone already, in more ways than one
+        spark.streams.removeListener(listener)
+        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(2000)  # one of its calls may be under way
+
+
+def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:
+    """Say what a batch dropped, "" if nothing."""
+    window = spec.window
+    assert isinstance(window, (Within, Tumbling))
+    dropped = []
+    sides: tuple[Side, ...] = ("left",) if spec.self_join else SIDES
+    for side in sides:
+        late, behind = int(report.get(f"{side}_late") or 0), int(report.get(f"{side}_behind") or 0)
+        if late:
+            stream = "" if spec.self_join else f" of the {side} side"
+            enough = f"{'' if spec.self_join else side + '_'}delay={written(window.unit, behind)}"
+            dropped.append(f"{late:,} row{'s' if late > 1 else ''}{stream} ({enough} would have kept them)")
+    if not dropped:
+        return ""
+    return f"Batch {batch} dropped late rows: {' and '.join(dropped)}."
+
+
+def _tell(progress: Any) -> None:
+    joins = _WATCHED.get(str(progress.runId), {})
+    for name, row in dict(progress.observedMetrics).items():
+        spec = joins.get(name)
+        text = late_warning(spec, progress.batchId, row.asDict()) if spec is not None else ""
+        if text and joins.pop(name, None) is not None:
+            _LOG.warning(
+                "%s Logged once per run of query %s; observedMetrics[%r] of its progress has the counts of every batch.",
+                text, progress.name or progress.id, name,
+            )  # fmt: skip
+
+
+class _LateRows(StreamingQueryListener):
+    """Reads the reports of every batch until a join has dropped something."""
+
+    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 (PySpark's own names)
+        del event
+
+    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
+        _tell(event.progress)
+
+    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
+        del event
+
+    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
+        _WATCHED.pop(str(event.runId), None)

@@ -1,10 +1,14 @@
-"""What every join's tasks share on Spark: pieces of a partition, messages to tasks, and what reaches one.
+"""What travels from route tasks to join tasks: messages, and what stands beside them.
 
-A route task reads its partition in pieces and *ships* messages through its `Outbox`; they travel as one binary column beside
-the number of their task, large ones in slices: Spark handles many bodies of a few megabytes faster than one of many. A join
-task opens its `Inbox`. What is in the messages is the engine's business. Beside a message stands what Spark itself may know:
+A route task *ships* messages through its `Outbox`; they travel as one binary column beside the number of their task, large ones
+in slices: Spark handles many bodies of a few megabytes faster than one of many. A join task takes them in
+(`weft.spark.join_task`). What is in the messages is the engine's business. Beside a message stands what Spark itself may know:
 the newest `time` of its stream, for Spark's watermark, and a `note` for its progress reports. So neither costs anything per
 row.
+
+In the roll call every join task of every batch is sent something, however empty the batch is. A task learns its number from
+what it is sent, because whatever stands behind the join (`coalesce`, a union) may number partitions anew. So the state of a batch
+is whole or the batch fails, also where no row arrived.
 """
 
 from __future__ import annotations
@@ -12,27 +16,33 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from pyspark import TaskContext
+from pyspark.sql import DataFrame, SparkSession
 
-from weft.engine import Header, Job, Shipment, pinned_for, unpack
-from weft.errors import StateError
-from weft.kernels.memory import keep_pages
-from weft.routing import Plan
-from weft.spark.context import Where as Here
-from weft.spark.context import where_am_i
-from weft.spark.place import Where
-from weft.state import Clock, Pinned, StateStore
+from weft.engine import Header
+from weft.spark.analysis import frame_of
+from weft.state import Clock
 from weft.types import SIDES, WORD_MIN, Side
 
 __all__ = [
-    "COUNTS", "NOTE", "NOTE_DDL", "PIECE", "SHIPPED", "SHIPPED_DDL", "Inbox", "Outbox", "Stamp", "note_of", "open_route",
-    "pieces",
-]  # fmt: skip
-
-PIECE = 1 << 20
-"""Rows that are routed at a time."""
+    "COUNTS",
+    "MOST_COUNTED",
+    "NOTE",
+    "NOTE_DDL",
+    "SHIPPED",
+    "SHIPPED_DDL",
+    "Outbox",
+    "RunningTask",
+    "Stamp",
+    "marked",
+    "note_of",
+    "roll_call",
+    "running_task",
+]
 
 SLICE = 1 << 22
 """Bytes of a message that travel together."""
@@ -46,9 +56,11 @@ COUNTS = (
 )  # fmt: skip
 """What a note counts; `weft.spark.reports` adds the notes of a batch up."""
 
-NOTE = pa.struct([pa.field("who", pa.string()), *(pa.field(name, pa.int64()) for name in COUNTS)])
-"""One route task's part of a progress report. `who` tells the notes of a batch apart, so that a task that runs twice counts
-once."""
+MOST_COUNTED = (1 << 40) - 1
+"""The most rows that a note counts: above them stands whose count it is (`marked`)."""
+
+NOTE = pa.struct([pa.field(name, pa.int64()) for name in COUNTS])
+"""One route task's part of a progress report. Rows are `marked` with their partition, so a task that runs twice counts once."""
 
 SHIPPED = pa.schema(
     [
@@ -56,13 +68,18 @@ SHIPPED = pa.schema(
         pa.field("body", pa.binary()), pa.field("time", pa.timestamp("us", tz="UTC")), pa.field("note", NOTE),
     ]
 )  # fmt: skip
-NOTE_DDL = f"STRUCT<who: STRING, {', '.join(f'{name}: BIGINT' for name in COUNTS)}>"
+NOTE_DDL = f"STRUCT<{', '.join(f'{name}: BIGINT' for name in COUNTS)}>"
 SHIPPED_DDL = f"task int, message long, slice int, body binary, time timestamp, note {NOTE_DDL}"
 
 
-def note_of(who: str, **counts: int) -> dict[str, object]:
+def note_of(**counts: int) -> dict[str, int | None]:
     """Return a note; of what it does not count it says nothing."""
-    return {"who": who, **dict.fromkeys(COUNTS), **counts}
+    return {**dict.fromkeys(COUNTS), **counts}
+
+
+def marked(partition: int, count: int) -> int:
+    """Return a count that is told from those of other partitions: one that arrives twice is the same number twice."""
+    return (partition << 40) | min(count, MOST_COUNTED)
 
 
 _LONG_AGO = -62_135_596_800_000_000
@@ -74,39 +91,43 @@ class Stamp:
     """What stands beside the messages of a route task: the newest time so far, and a note to task 0."""
 
     newest: int = _LONG_AGO
-    note: dict[str, object] | None = None
+    note: dict[str, int | None] | None = None
 
     @classmethod
     def of(cls, side: Side, header: Header, clock: Clock, *, told: bool = True) -> Stamp:
         """Return the stamp that a header makes, with or without its note; `clock` is that of the batches before."""
         newest = max(header.newest, clock.newest[side])
-        counts = {f"{side}_rows": header.rows, f"{side}_late": header.late, f"{side}_behind": header.behind}
-        note = note_of(f"{side} {header.partition}", **counts) if told else None
+        rows, late = (marked(header.partition, count) for count in (header.rows, header.late))
+        counts = {f"{side}_rows": rows, f"{side}_late": late, f"{side}_behind": header.behind}
+        note = note_of(**counts) if told else None
         return cls(newest if newest > WORD_MIN else _LONG_AGO, note)
 
 
-def open_route(job: Job, where: Where | None, plan: Plan | None) -> tuple[Here, Pinned]:
-    """Return where a route task runs and what is pinned for its batch: the plan of a static join is given."""
-    keep_pages()  # a Python worker lives for many batches of the same sizes
-    here = where_am_i()
-    store = None if where is None else where.opened(job, here)
-    return here, pinned_for(job, store, here.batch or 0) if plan is None else Pinned(plan)
+@dataclass(frozen=True)
+class RunningTask:
+    """What a task works for: batch and query (None in a static join), partition, and the run of the query.
+
+    A restart is another run.
+    """
+
+    batch: int | None
+    query: str | None
+    partition: int
+    run: str = ""
+    stage: int = 0
+    """Which job of the run: the same for all tasks of a stage, and for those that Spark runs again."""
 
 
-def pieces(batches: Iterable[pa.RecordBatch], *, whole: bool) -> Iterator[pa.Table]:
-    """Gather the batches of a partition into tables of about `PIECE` rows, or into one."""
-    gathered: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        if not batch.num_rows:
-            continue
-        gathered.append(batch)
-        rows += batch.num_rows
-        if rows >= PIECE and not whole:
-            yield pa.Table.from_batches(gathered).combine_chunks()
-            gathered, rows = [], 0
-    if gathered:
-        yield pa.Table.from_batches(gathered).combine_chunks()
+def running_task() -> RunningTask:
+    """Return what the task that asks works for."""
+    context = TaskContext.get()
+    assert context is not None
+    batch = context.getLocalProperty("streaming.sql.batchId")
+    query = context.getLocalProperty("sql.streaming.queryId")
+    if batch is None or query is None:
+        return RunningTask(None, None, context.partitionId())
+    run = context.getLocalProperty("spark.jobGroup.id") or ""  # Spark runs a query's jobs under the run's id
+    return RunningTask(int(batch), query, context.partitionId(), run, context.stageId())
 
 
 Message = tuple[int, Callable[[pa.NativeFile], None]]
@@ -165,56 +186,16 @@ class Outbox:
             yield pa.record_batch(columns, schema=SHIPPED)
 
 
-@dataclass(frozen=True)
-class Inbox:
-    """What was shipped to one task, and the state it works on."""
+def roll_call(spark: SparkSession, tasks: int) -> DataFrame:
+    """Return the stream that sends every task of every batch a message without content.
 
-    task: int
-    batch: int
-    store: StateStore | None
-    shipped: list[pa.RecordBatch]
-
-    @classmethod
-    def open(cls, job: Job, where: Where | None, batches: Iterable[pa.RecordBatch]) -> Inbox:
-        """Take everything in; task 0 claims the state for this run of the query."""
-        keep_pages()
-        here = where_am_i()
-        store = None if where is None else where.opened(job, here)
-        shipped = [batch for batch in batches if batch.num_rows]
-        if store is not None and not shipped:
-            raise StateError.of(
-                f"A join task of batch {here.batch} was sent nothing.",
-                "The roll call reaches every task of every batch, so something between route and join went wrong.",
-                "run the batch again; if it fails again, please report it.",
-            )
-        # What stands behind the join (a union, a coalesce) may number partitions anew: the messages say which task this is.
-        task = shipped[0].column(0)[0].as_py() if shipped else here.partition % job.tasks
-        if store is not None and where is not None and task == 0:
-            store.claim(here.run, where.join)
-        return cls(task, here.batch or 0, store, shipped)
-
-    def shipments(self) -> list[Shipment]:
-        """Unpack the messages; arrays stay views of them."""
-        slices: dict[int, list[tuple[int, pa.Buffer]]] = {}
-        for batch in self.shipped:
-            for message, number, body in zip(
-                batch.column(1).to_pylist(), batch.column(2).to_pylist(), _bodies(batch.column(3)), strict=True
-            ):
-                slices.setdefault(message, []).append((number, body))
-        whole = (_whole(sorted(parts, key=lambda part: part[0])) for parts in slices.values())
-        return [unpack(body) for body in whole if body.size]  # the roll call has no body
-
-
-def _whole(parts: Sequence[tuple[int, pa.Buffer]]) -> pa.Buffer:
-    """Put the slices of a message together."""
-    if len(parts) == 1:
-        return parts[0][1]
-    return pa.py_buffer(np.concatenate([np.frombuffer(body, np.uint8) for _, body in parts]))
-
-
-def _bodies(column: pa.Array) -> Iterator[pa.Buffer]:
-    _, _, data = column.buffers()
-    width = np.dtype(np.int64 if pa.types.is_large_binary(column.type) else np.int32)  # by the session's settings
-    ends = np.frombuffer(column.buffers()[1], width, len(column) + 1, column.offset * width.itemsize)
-    for number in range(len(column)):
-        yield data.slice(int(ends[number]), int(ends[number + 1] - ends[number]))
+    Its rows are constants that Spark takes for streaming. So they are there in every batch, no Python runs for them, and the
+    sources of the query stay the user's own.
+    """
+    nothing = ["-1L AS message", "0 AS slice", "X'' AS body", "CAST(NULL AS TIMESTAMP) AS time"]
+    numbers = spark.sql(f"VALUES {', '.join(f'({task})' for task in range(tasks))} AS roll(task)")
+    constant: Any = (
+        numbers.selectExpr("task", *nothing, f"CAST(NULL AS {NOTE_DDL}) AS note")._jdf.queryExecution().optimizedPlan()
+    )
+    output, rows, _, *rest = (constant.productElement(number) for number in range(constant.productArity()))
+    return frame_of(spark, constant.copy(output, rows, True, *rest)).coalesce(1)

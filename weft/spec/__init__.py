@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from weft.spec.condition import Compare, Condition, Encode, Key
 from weft.spec.disorder import TimeOrder, lags_of, reach_of, with_delays
-from weft.spec.join import JoinSpec, SideSpec, build_spec, read_self_join
-from weft.spec.terms import Access, Op, Term
+from weft.spec.join_spec import JoinSpec, SideSpec, build_spec, read_self_join
+from weft.spec.terms import Access, Compare, Condition, Encode, Key, Op, Term
 from weft.spec.window import (
     Delays,
     Last,
@@ -21,11 +20,13 @@ from weft.spec.window import (
     unbounded,
     unit_hint,
     unit_shown,
+    window_column,
     within,
 )
 
 __all__ = [
     "Access", "Compare", "Condition", "Delays", "Encode", "JoinSpec", "Key", "Last", "Op", "SideSpec", "Term", "TimeOrder",
     "Tumbling", "TumblingRows", "Unbounded", "Unit", "Window", "Within", "build_spec", "lags_of", "last", "reach_of",
-    "read_self_join", "tumbling", "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "with_delays", "within",
+    "read_self_join", "tumbling", "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "window_column", "with_delays",
+    "within",
 ]  # fmt: skip

@@ -136,8 +136,8 @@ def _delay(window: Within | Tumbling, side: Side, given: int | None, order: Time
     if given is None and order.mixed and order.delay is not None:
         raise SpecError.of(
             f"{column!r} of the {side} side has a watermark of {show(order.delay)}, but comes through {order.mixed}.",
-            "Behind it rows are out of order by more than that, and Weft cannot tell by how much.",
-            f"write {side}_delay= with how far behind its rows can be; behind a union you can also set the watermark anew.",
+            "After that, rows are further out of order, and Weft cannot tell by how much.",
+            f"write {side}_delay= with how far behind its rows can be; after a union you can also set the watermark again.",
         )
     if given is None:
         return order.delay
@@ -146,20 +146,20 @@ def _delay(window: Within | Tumbling, side: Side, given: int | None, order: Time
         raise SpecError.of(
             f"A delay of {show(given)} is too short for the {side} side.",
             f"Its {column!r} comes from a Weft join and can be {show(lag)} out of order; pairs would be lost.",
-            f"write {side}_delay={written(window.unit, lag)}, or leave it out: Weft knows what the {side} side needs.",
+            f"write {side}_delay={written(window.unit, lag)}, or leave it out: Weft knows the delay of the {side} side.",
         )
     if order.mixed == UNION and order.lag is not None:
         warnings.warn(
-            f"{column!r} of the {side} side comes from a union that holds a Weft join: Weft cannot tell whether a delay of "
+            f"{column!r} of the {side} side comes from a union that contains a Weft join: Weft cannot tell whether a delay of "
             f"{show(given)} is enough for all of it.",
             WeftWarning,
             stacklevel=6,
         )
     elif order.endless:
         warnings.warn(
-            f"Nothing is known of the order of {column!r} of the {side} side: it comes from a Weft join without a delay or "
-            f"over rows, or is computed. Rows more than {show(given)} behind will be dropped. Select a time column of a join "
-            "over time that has a delay, then Weft knows what this one needs.",
+            f"Weft does not know how far out of order {column!r} of the {side} side is: it comes from a Weft join without a "
+            f"delay or over rows, or is computed. Rows more than {show(given)} behind will be dropped. If you select a time "
+            "column of a join over time that has a delay, Weft knows the delay it needs.",
             WeftWarning,
             stacklevel=6,
         )

@@ -46,14 +46,14 @@ def microseconds(what: str, duration: Duration, *, least: int = 0) -> int:
         raise SpecError.of(
             f"{what} is {duration!r}, which is {'negative' if value < 0 else 'too short'}.",
             f"It must be at least {unit if least else 'zero'}.",
-            "write a length; a window looks both ways by before= and after=."
+            "write a positive length; before= and after= set the two directions."
             if "within" in what
-            else "write a length.",
+            else "write a positive length.",
         )
     if value > LONGEST:
         raise SpecError.of(
             f"{what} is {duration!r}, which is too long.", "The longest is 2**62 microseconds, 146,000 years.",
-            "leave the window out (weft.unbounded()) to join with the full history.",
+            "use weft.unbounded() to join with the full history.",
         )  # fmt: skip
     return value
 
@@ -71,7 +71,7 @@ def _parse(what: str, text: str) -> int:
         if end and not text[end:].strip():
             if total != int(total):
                 raise SpecError.of(
-                    f"{what} is {text!r}, which is no whole number of microseconds.",
+                    f"{what} is {text!r}, which is not a whole number of microseconds.",
                     "Timestamps have microseconds, nothing finer.", "round it to '1 us' or more.",
                 )  # fmt: skip
             return int(total)

@@ -31,8 +31,8 @@ def check_kind(how: object) -> None:
     if how != "inner":
         raise SpecError.of(
             f"how={how!r}.",
-            "Weft does inner joins: how='inner', every pair once.",
-            "leave how= out; outer joins are to come.",
+            "Weft supports inner joins: how='inner', every pair once.",
+            "leave how= out; outer joins are not supported yet.",
         )
 
 
@@ -64,11 +64,11 @@ def check_number(
 ) -> None:
     """Refuse what is no number, or less than the least; with `above` the least itself is too little.
 
-    >>> check_number("gain", -1, "the share by which a change must better the load", "use gain=0.1.")
+    >>> check_number("gain", -1, "the share by which a change must improve the load", "use gain=0.1.")
     Traceback (most recent call last):
         ...
     weft.errors.SpecError: gain=-1.
-    It is the share by which a change must better the load: a number, at least 0.
+    It is the share by which a change must improve the load: a number, at least 0.
     Hint: use gain=0.1.
     """
     number = float(value) if not isinstance(value, bool) and isinstance(value, Real) else math.nan

@@ -1,7 +1,7 @@
 """`on` as text: parse it, find out whose columns it names, refuse what is not a join condition.
 
 Nothing is evaluated here and no type is known, so a job file can be checked before Spark starts, and the local runtime
-(`weft.local.sql`) starts from the same tree with every column spelled `alias.column`.
+(`weft.local.analyze`) starts from the same tree with every column spelled `alias.column`.
 """
 
 from __future__ import annotations
@@ -214,13 +214,13 @@ def _check_relates(tree: exp.Expr, aliases: tuple[str, str]) -> None:
     hint = f"compare the sides, such as {left}.x = {right}.x."
     if missing:
         raise SpecError.of(
-            f"{render(tree)} says nothing about the {' or the '.join(missing)} side.",
+            f"{render(tree)} does not mention the {' or the '.join(missing)} side.",
             "A join condition must relate both.",
             hint,
         )
     if not any(len(references(part)) > 1 for part in conjuncts(tree)):
         raise SpecError.of(
             f"{render(tree)} has no comparison between the sides.",
-            "Each part looks at one side only, so every row would meet every other.",
+            "Each part uses one side only, so every row would join every other.",
             hint,
         )

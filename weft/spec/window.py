@@ -1,7 +1,7 @@
-"""Windows: which pairs are near enough to join, whatever the predicate says.
+"""Windows: which rows are close enough to pair, independent of the predicate.
 
-All of them are conditions on a pair, not on arrival, so batch boundaries never show. `weft.spec.join` turns a
-window into terms, the same word comparisons that the predicate uses.
+Each window is a condition on a pair, not on arrival, so results do not depend on batch boundaries. `weft.spec.join_spec`
+turns a window into terms, the same word comparisons that the predicate uses.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from weft.types import Side
 
 __all__ = [
     "Delays", "Last", "Tumbling", "TumblingRows", "Unbounded", "Unit", "Window", "Within", "last", "tumbling",
-    "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "within", "written",
+    "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "window_column", "within", "written",
 ]  # fmt: skip
 
 
@@ -62,8 +62,21 @@ class Delays:
         return ", delay " + " and ".join(f"{show(delay)} for {name}" for name, delay in both if delay is not None)
 
 
+class _Told:
+    """What every window can do: say what it is."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return self.told()
+
+    def told(self, left: str = "l", right: str = "r") -> str:
+        """Say what the window is, with the names of the sides."""
+        raise NotImplementedError
+
+
 @dataclass(frozen=True, slots=True)
-class Within:
+class Within(_Told):
     """`l.ts - before <= r.ts <= l.ts + after`."""
 
     before: int
@@ -73,18 +86,14 @@ class Within:
     delays: Delays = Delays()
     unit: Unit = "time"
 
-    def __str__(self) -> str:
-        return self.told()
-
     def told(self, left: str = "l", right: str = "r") -> str:
-        """Say what the window is, with the names of the sides."""
         show = unit_shown(self.unit)
         span = f"{right}.{self.right} from {show(self.before)} before to {show(self.after)} after {left}.{self.left}"
         return span + self.delays.told(self.unit, left, right)
 
 
 @dataclass(frozen=True, slots=True)
-class Last:
+class Last(_Told):
     """Of a pair, the earlier tuple is among the last `n` of its stream when the later one arrives.
 
     Every tuple has `seq`, its number in its own stream, and `opp`, how many tuples of the other stream came before it,
@@ -96,17 +105,13 @@ class Last:
     left: str | None = None
     right: str | None = None
 
-    def __str__(self) -> str:
-        return self.told()
-
     def told(self, left: str = "l", right: str = "r") -> str:
-        """Say what the window is, with the names of the sides."""
         order = f" ordered by {left}.{self.left}, {right}.{self.right}" if self.left else ", in order of arrival"
         return f"the last {self.n:,} rows of the other side{order}"
 
 
 @dataclass(frozen=True, slots=True)
-class Tumbling:
+class Tumbling(_Told):
     """Both timestamps fall into the same window `[k * size, (k + 1) * size)`."""
 
     size: int
@@ -115,47 +120,41 @@ class Tumbling:
     delays: Delays = Delays()
     unit: Unit = "time"
 
-    def __str__(self) -> str:
-        return self.told()
-
     def told(self, left: str = "l", right: str = "r") -> str:
-        """Say what the window is, with the names of the sides."""
-        show = unit_shown(self.unit)
-        text = f"tumbling windows of {show(self.size)} over {left}.{self.left}, {right}.{self.right}"
-        return text + self.delays.told(self.unit, left, right)
+        size, delays = unit_shown(self.unit)(self.size), self.delays.told(self.unit, left, right)
+        return f"tumbling windows of {size} over {left}.{self.left}, {right}.{self.right}{delays}"
 
 
 @dataclass(frozen=True, slots=True)
-class TumblingRows:
+class TumblingRows(_Told):
     """Row numbers `seq` of both tuples, each in its own stream, fall into the same group of `n`."""
 
     n: int
     left: str | None = None
     right: str | None = None
 
-    def __str__(self) -> str:
-        return self.told()
-
     def told(self, left: str = "l", right: str = "r") -> str:
-        """Say what the window is, with the names of the sides."""
         order = f" ordered by {left}.{self.left}, {right}.{self.right}" if self.left else ", in order of arrival"
         return f"tumbling windows of {self.n:,} rows of each side{order}"
 
 
 @dataclass(frozen=True, slots=True)
-class Unbounded:
+class Unbounded(_Told):
     """Full history: every pair is near enough."""
 
-    def __str__(self) -> str:
-        return self.told()
-
     def told(self, left: str = "l", right: str = "r") -> str:
-        """Say what the window is; no side is named."""
         del left, right
         return "the full history"
 
 
 Window = Within | Last | Tumbling | TumblingRows | Unbounded
+
+
+def window_column(window: Window, side: Side) -> str | None:
+    """Return the column of a side that the window goes by, None if it goes by none."""
+    if isinstance(window, Unbounded):
+        return None
+    return window.left if side == "left" else window.right
 
 
 def within(
@@ -170,13 +169,14 @@ def within(
     span
         `|l.ts - r.ts| <= span`.
     before, after
-        Instead of `span`: how far the right tuple may be before, and after, the left one; the one left out is zero.
+        Instead of `span`: how much earlier, and how much later, than the left tuple the right tuple may be. If you give
+        only one, the other is zero.
     on, left, right
-        The time column: of both sides, or of each.
+        The time column, for both sides or for each.
     delay, left_delay, right_delay
-        How far behind the newest timestamp of its stream a tuple may be: of both sides, or of each. Later ones are
-        dropped and counted. By default the delay of a side's own watermark (`withWatermark`, or that of the Weft join
-        it comes from). Where a side has neither, nothing is ever late and the state grows.
+        How far behind the newest timestamp of its stream a tuple may be, for both sides or for each. Later tuples are
+        dropped and counted. By default the delay of the side's own watermark (`withWatermark`, or the watermark of the
+        Weft join it comes from). If a side has neither, no tuple is ever late and the state grows.
 
     Examples
     --------
@@ -206,7 +206,7 @@ def tumbling(
 ) -> Tumbling:  # fmt: skip
     """Join tuples whose timestamps fall into the same window of length `size`, counted from the epoch.
 
-    The delays are those of `within`.
+    The delays are the same as in `within`.
     """
     length = microseconds("tumbling", size, least=1)
     unit = _unit("tumbling", size, delay, left_delay, right_delay)
@@ -217,7 +217,7 @@ def tumbling(
 def last(n: int, /, *, order: str | None = None, left: str | None = None, right: str | None = None) -> Last:
     """Join each tuple with the last `n` tuples of the other stream.
 
-    `order` (or `left` and `right`) names the column that orders each stream; without it, order of arrival.
+    `order` (or `left` and `right`) names the column that orders each stream; by default, arrival order.
     """
     return Last(_count("last", n), *_orders("last", order, left, right))
 
@@ -230,7 +230,7 @@ def tumbling_rows(
 
 
 def unbounded() -> Unbounded:
-    """Join with the full history of the other stream: state only grows."""
+    """Join with the full history of the other stream; the state only grows."""
     return Unbounded()
 
 
@@ -283,9 +283,9 @@ def _unit(name: str, *given: Duration | None) -> Unit:
 def _delays(name: str, both: Duration | None, left: Duration | None, right: Duration | None) -> Delays:
     if both is not None and (left is not None or right is not None):
         raise SpecError.of(
-            f"{name}() got delay= beside left_delay= or right_delay=.",
+            f"{name}() got delay= together with left_delay= or right_delay=.",
             f"Given: delay={both!r}, left_delay={left!r}, right_delay={right!r}.",
-            "write delay= if both sides have the same one, else left_delay= and right_delay=.",
+            "write delay= if both sides have the same delay, else left_delay= and right_delay=.",
         )
     given = {"delay": both} if both is not None else {"left_delay": left, "right_delay": right}
     found = [None if value is None else microseconds(key, value) for key, value in given.items()]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from weft.state.columns import Derived
-from weft.state.history import History
-from weft.state.memory import MemoryStore
-from weft.state.paths import Folder, open_folder
-from weft.state.segments import Segment
+from weft.state.folder import Folder, open_folder
+from weft.state.memory_store import MemoryStore
+from weft.state.ownership import CHECKPOINT, Holder, known_checkpoint, note_checkpoint
+from weft.state.sealed import read_sealed, write_sealed
+from weft.state.segments import Derived, Segment, derived_note, one_chunk, read_words, written_words
 from weft.state.store import Manifest, StateStore
-from weft.state.task import Clock, Pinned, TaskState
+from weft.state.task import Clock, History, Pinned, TaskState
 
 __all__ = [
-    "Clock", "Derived", "Folder", "History", "Manifest", "MemoryStore", "Pinned", "Segment", "StateStore", "TaskState",
-    "open_folder",
+    "CHECKPOINT", "Clock", "Derived", "Folder", "History", "Holder", "Manifest", "MemoryStore", "Pinned", "Segment",
+    "StateStore", "TaskState", "derived_note", "known_checkpoint", "note_checkpoint", "one_chunk", "open_folder",
+    "read_sealed", "read_words", "write_sealed", "written_words",
 ]  # fmt: skip

@@ -40,8 +40,11 @@ class Cache:
         found = self._stat(name)
         if found is None or not found.st_size:
             return None
-        with pa.memory_map(f"{self.path}/{name}") as file:
-            return file.read_buffer()
+        try:
+            with pa.memory_map(f"{self.path}/{name}") as file:
+                return file.read_buffer()
+        except FileNotFoundError:  # another task swept it away meanwhile: by its clock nobody had read it for long
+            return None
 
     def touch(self, name: str) -> None:
         """Note that a copy is in use; when it was written stays known."""
@@ -94,7 +97,7 @@ def private_cache() -> Iterator[Cache]:
     except FileExistsError:
         pass
     except OSError as error:
-        raise _not_ours(path, f"it cannot be made, {error.strerror}") from None
+        raise _not_ours(path, f"it cannot be created, {error.strerror}") from None
     try:
         handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     except OSError as error:
@@ -115,7 +118,7 @@ def private_cache() -> Iterator[Cache]:
 
 def _not_ours(path: str, why: str) -> StateError:
     return StateError.of(
-        f"{path} is not ours alone: {why}.",
-        "Weft keeps copies of remote segments there, and others could read or exchange them.",
+        f"{path} is not private: {why}.",
+        "Weft caches remote segments there, and other users could read or replace them.",
         "remove it, or give the workers a temporary folder of their own: TMPDIR=/var/tmp/me.",
     )

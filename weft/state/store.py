@@ -1,11 +1,11 @@
 """The state of one query: pinned plans, manifests and segments, versioned by batch.
 
     <state>/<query id>/spec.json                 what joins, and its fingerprint
-    <state>/<query id>/owner.json                which join of which run writes here: two would not mix well
+    <state>/<query id>/owner.json                which join of which run writes here, and which runs no longer may
     <state>/<query id>/plans/<batch>.json        pinned plan, written once
     <state>/<query id>/<task>/<batch>.json       manifest
-    <state>/<query id>/<task>/<batch>-<n>.arrow  segment
-    <state>/<query id>/<task>/<batch>.metrics.json  what the batch did; read by people, never by the join
+    <state>/<query id>/<task>/<batch>-<n>-<mark>.arrow  segment
+    <state>/<query id>/<task>/<batch>.metrics.json  what the batch did; for people, and to see whether tasks agree
 
 `state(b) = f(state(b-1), input(b), plan(b))` is deterministic: a retry, a twin or a replay writes the same bytes again.
 """
@@ -21,15 +21,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from weft.errors import LateStateError, StateError
+from weft.errors import StateError, StateMismatch
 from weft.index import Run
-from weft.routing import Plan, plan_from_json
-from weft.state.columns import Derived
-from weft.state.documents import read_document, write_document
-from weft.state.history import History
-from weft.state.paths import Folder, open_folder
-from weft.state.segments import Segment, read_segment, write_segment
-from weft.state.task import Clock, Pinned, TaskState
+from weft.routing import Plan, TaskStats, plan_from_json
+from weft.spec.shapes import check_shape, listed
+from weft.state.folder import Folder, open_folder
+from weft.state.ownership import Holder
+from weft.state.sealed import digest_of, read_sealed, write_sealed
+from weft.state.segments import Derived, Segment, read_segment, write_segment
+from weft.state.task import Clock, History, Pinned, TaskState
 from weft.types import SIDES, Side
 
 __all__ = ["Manifest", "StateStore"]
@@ -40,7 +40,7 @@ class Manifest:
     """One version of one task: which segments, and everything needed to go on from them.
 
     The plan stands in the manifest of task 0 alone, which always exists: it can be long, and all tasks have the same.
-    `history` says where the state came from (`weft.state.history`) and is the same in all tasks of a batch, `since` is that
+    `history` says where the state came from (`weft.state.task`) and is the same in all tasks of a batch, `since` is that
     of the batch before: a batch whose tasks were begun under different plans (a crash, then a restart with another number of
     tasks, and a crash again) is not finished. Format 1 has a digest of the plan in its place, and no `query`.
     """
@@ -67,10 +67,16 @@ class Manifest:
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Manifest:
         """Read the manifest from JSON data."""
-        segments = {side: tuple(Segment(**entry) for entry in data["segments"][side]) for side in SIDES}
-        garbage = tuple((batch, name) for batch, name in data["garbage"])
+        segments = {side: tuple(Segment.of_json(entry) for entry in listed(data["segments"][side])) for side in SIDES}
+        garbage = tuple((batch, name) for batch, name in listed(data["garbage"]))
         rest = {"history" if name == "digest" else name: value for name, value in data.items()}
-        return cls(**{**rest, "segments": segments, "garbage": garbage})
+        made = cls(**{**rest, "segments": segments, "garbage": garbage})
+        check_shape(made)
+        Clock.of_json(made.clock)
+        TaskStats.of_json(made.stats)
+        if not all(side in made.before for side in SIDES):
+            raise KeyError("before")
+        return made
 
 
 _SWEEP = 10
@@ -80,7 +86,7 @@ _MAPPED: list[tuple[tuple[str, tuple[Manifest, ...], dict[Side, pa.Schema]], tup
 """The states of the last migration of this process, at most one entry."""
 _MAPPING = Lock()
 
-_OURS = re.compile(r"\.?(\d+)(\.json|\.metrics\.json|-\d+\.arrow)(\.\d+-[0-9a-f]+)?")
+_OURS = re.compile(r"\.?(\d+)(\.json|\.metrics\.json|-\d+(-[0-9a-f]{8})?\.arrow)(\.\d+-[0-9a-f]+)?")
 
 
 def _batch_of(name: str) -> int:
@@ -105,45 +111,28 @@ class StateStore:
         self.fingerprint = fingerprint
         self.retain = max(retain, 2)
         self.derived: Mapping[Side, Derived] = derived or {"left": {}, "right": {}}
+        self.holder: Holder | None = None
 
-    def claim(self, run: str, join: str) -> None:
-        """Make sure that no other join of the same run of the query keeps its state here.
-
-        Two joins in one query could not tell their states apart. Whoever reads another join's name behind its own
-        write, or before it, raises; so at least one of two does.
-        """
-        for _ in range(2):
-            held = self._owner()
-            if held.get("run") != run:
-                write_document(self.folder, "owner.json", {"run": run, "join": join})
-            elif held.get("join") != join:
-                raise StateError.of(
-                    f"Two joins of one query keep their state in {self.folder}.",
-                    "Each needs a folder of its own, or pairs would be lost.",
-                    "give them names: weft.join(..., name='orders'), weft.join(..., name='quotes').",
-                )
-
-    def _owner(self) -> dict[str, Any]:
-        try:
-            return read_document(self.folder, "owner.json") if self.folder.exists("owner.json") else {}
-        except StateError:  # it says nothing that cannot be written again
-            return {}
+    def claim(self, holder: Holder, *, lead: bool) -> None:
+        """Go on as a task of this run, or raise where the run no longer may; the `lead` task takes the state over."""
+        self.holder = holder
+        holder.take(self.folder) if lead else holder.check(self.folder)
 
     def introduce(self, identity: dict[str, str]) -> None:
         """Write down what joins, with the first batch (and with its replay), so that a restart can say what changed."""
-        write_document(self.folder, "spec.json", {"fingerprint": self.fingerprint, **identity})
+        write_sealed(self.folder, "spec.json", {"fingerprint": self.fingerprint, **identity})
 
     def check(self, fingerprint: str, identity: dict[str, str]) -> None:
         """Refuse state of another join, naming what changed."""
         if fingerprint == self.fingerprint:
             return
-        before = read_document(self.folder, "spec.json") if self.folder.exists("spec.json") else {}
+        before = read_sealed(self.folder, "spec.json") if self.folder.exists("spec.json") else {}
         changed = [
             f"{name}: was {before.get(name)!r}, is {now!r}" for name, now in identity.items() if before.get(name) != now
         ]
         plain = [change for change in changed if not change.startswith("words:")]  # follows from the others, mostly
         changed = plain or changed
-        raise LateStateError.of(
+        raise StateMismatch.of(
             f"The state in {self.folder} belongs to another join.",
             "What changed: " + "; ".join(changed[:4] or [f"fingerprint {fingerprint} is now {self.fingerprint}"]) + ".",
             "restart with the join that wrote it, or give the new join a new checkpoint location.",
@@ -166,12 +155,12 @@ class StateStore:
     def read_pinned(self, batch: int) -> Pinned:
         """Return the plan pinned for a batch, with the clock before it."""
         folder, name = self.folder / "plans", f"{batch}.json"
-        body = read_document(folder, name)
+        body = read_sealed(folder, name)
         try:
             if body["batch"] != batch:
                 raise StateError.torn(f"{folder}/{name}", f"it is the plan of batch {body['batch']}")
             plan = plan_from_json(body["plan"])
-            clock = Clock(**body["clock"]) if "clock" in body else self._clock(batch)
+            clock = Clock.of_json(body["clock"]) if "clock" in body else self._clock(batch)
             history = str(body.get("history", ""))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise StateError.torn(f"{folder}/{name}", "it is not a plan") from None
@@ -180,11 +169,11 @@ class StateStore:
     def _clock(self, batch: int) -> Clock:
         """Return the clock before a batch whose plan does not say it: what task 0 knew after the batch before."""
         before = self.manifest(0, batch - 1) if batch else None
-        return Clock() if before is None else Clock(**before.clock)
+        return Clock() if before is None else Clock.of_json(before.clock)
 
     def reason(self, batch: int) -> str:
         """Return why the plan of a batch is not that of the batch before ("" if it is)."""
-        return str(read_document(self.folder / "plans", f"{batch}.json").get("reason", ""))
+        return str(read_sealed(self.folder / "plans", f"{batch}.json").get("reason", ""))
 
     def pin(self, batch: int, pinned: Pinned, reason: str) -> Pinned:
         """Pin what all tasks of a batch are to know, and return it; of one history the first plan stays.
@@ -200,11 +189,12 @@ class StateStore:
                 before = None
             if before is not None and before.history == pinned.history:
                 return before
+        self._still_held()
         body = {
             "batch": batch, "plan": pinned.plan.to_json(), "reason": reason, "clock": pinned.clock.to_json(),
             "history": pinned.history,
         }  # fmt: skip
-        write_document(folder, name, body)
+        write_sealed(folder, name, body)
         return pinned
 
     # Manifests and segments
@@ -215,7 +205,7 @@ class StateStore:
         if not folder.exists(name):
             return None
         try:
-            manifest = Manifest.of_json(read_document(folder, name))
+            manifest = Manifest.of_json(read_sealed(folder, name))
         except (KeyError, TypeError, ValueError, AttributeError):
             raise StateError.torn(f"{folder}/{name}", "it is not a manifest") from None
         if (manifest.task, manifest.batch) != (task, batch):
@@ -239,7 +229,7 @@ class StateStore:
         if manifest.fingerprint != self.fingerprint:
             where = f"{self.folder}/{manifest.task}/{manifest.batch}.json"
             raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
-        clock = Clock(**manifest.clock)
+        clock = Clock.of_json(manifest.clock)
         runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
         return TaskState(plan, runs, manifest.before, clock, manifest.index)
 
@@ -267,11 +257,14 @@ class StateStore:
         folder = self.folder / str(task)
         old = {} if previous is None else {s.name: s for side in SIDES for s in previous.segments[side]}
         number, segments = 0, {}
+        # Another history, or another index, has other names: what a run that was given up still writes harms nobody.
+        mark = digest_of({"history": history.now, "index": state.index})[:8]
         for side in SIDES:
             entries: list[Segment] = []
             for run in state.runs[side]:
                 if run.segment not in old:
-                    entries.append(write_segment(folder, f"{batch}-{number}.arrow", run, self.derived[side]))
+                    name = f"{batch}-{number}-{mark}.arrow"
+                    entries.append(write_segment(folder, name, run, self.derived[side]))
                     number += 1
                 else:
                     entries.append(old[run.segment])
@@ -279,15 +272,29 @@ class StateStore:
         kept = {entry.name for side in SIDES for entry in segments[side]}
         garbage = (previous.garbage if previous is not None else ()) + tuple((batch, n) for n in old if n not in kept)
         horizon = batch - self.retain
-        plan = state.plan.to_json()
         manifest = Manifest(
-            task, batch, self.fingerprint, {} if task else plan, segments, state.before, state.clock.to_json(), stats,
-            state.index, tuple((since, name) for since, name in garbage if since > horizon), history.now, history.before,
-            self.query,
-        )  # fmt: skip
-        write_document(folder, f"{batch}.json", manifest.to_json())
+            task=task,
+            batch=batch,
+            fingerprint=self.fingerprint,
+            plan={} if task else state.plan.to_json(),
+            segments=segments,
+            before=state.before,
+            clock=state.clock.to_json(),
+            stats=stats,
+            index=state.index,
+            garbage=tuple((since, name) for since, name in garbage if since > horizon),
+            history=history.now,
+            since=history.before,
+            query=self.query,
+        )
+        self._still_held()
+        write_sealed(folder, f"{batch}.json", manifest.to_json())
         self._collect(folder, batch, [name for since, name in garbage if since <= horizon])
         return manifest
+
+    def _still_held(self) -> None:
+        if self.holder is not None:
+            self.holder.check(self.folder)
 
     def _collect(self, folder: Folder, batch: int, names: Sequence[str]) -> None:
         """Delete what is older than every version Spark may ask for; a batch has at most one older than the horizon."""
@@ -331,9 +338,28 @@ class StateStore:
 
     def write_metrics(self, task: int, batch: int, metrics: dict[str, Any]) -> None:
         """Write what a task did in a batch, after its last pair has left."""
-        write_document(self.folder / str(task), f"{batch}.metrics.json", metrics)
+        write_sealed(self.folder / str(task), f"{batch}.metrics.json", metrics)
+
+    def finish(self, task: int, batch: int, metrics: dict[str, Any], tasks: int, history: str) -> None:
+        """Write the metrics, and refuse a batch whose tasks were sent different rows while Spark can still run it again.
+
+        Task 0 asks all others and they ask task 0, each after it has told its own history: of two that differ the later one
+        knows. What an earlier attempt left behind says nothing.
+        """
+        attempt = self.holder.attempt if self.holder is not None else ""
+        if not attempt:
+            self.write_metrics(task, batch, metrics)
+            return
+        self.write_metrics(task, batch, {**metrics, "history": history, "attempt": attempt})
+        for other in range(1, tasks) if task == 0 else (0,):
+            try:
+                told = self.read_metrics(other, batch) or {}
+            except StateError:  # damaged: the next batch asks the manifest
+                continue
+            if told.get("attempt") == attempt and told.get("history") != history:
+                raise StateError.parted(batch, (0, task or other))
 
     def read_metrics(self, task: int, batch: int) -> dict[str, Any] | None:
         """Return what a task did in a batch, if it has finished it."""
         folder = self.folder / str(task)
-        return read_document(folder, f"{batch}.metrics.json") if folder.exists(f"{batch}.metrics.json") else None
+        return read_sealed(folder, f"{batch}.metrics.json") if folder.exists(f"{batch}.metrics.json") else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from weft.cli.job.blame import blaming
 from weft.cli.job.load import load_job
-from weft.cli.job.model import Job, JobMistakes, Mistake, SinkPart, SourcePart
-from weft.cli.job.names import master_trouble
+from weft.cli.job.model import CheckedJob, JobMistakes, Mistake, SinkPart, SourcePart
+from weft.cli.job.reader import blaming
+from weft.cli.job.tables import master_trouble
 
-__all__ = ["Job", "JobMistakes", "Mistake", "SinkPart", "SourcePart", "blaming", "load_job", "master_trouble"]
+__all__ = ["CheckedJob", "JobMistakes", "Mistake", "SinkPart", "SourcePart", "blaming", "load_job", "master_trouble"]

@@ -7,17 +7,11 @@ import sys
 from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from weft.cli.job.here import check_readable, check_writable
-from weft.cli.job.lines import doubled, key_lines
-from weft.cli.job.model import Job, JobMistakes, Mistake, SinkPart, SourcePart
-from weft.cli.job.names import FILES, SINKS, SOURCES, format_trouble, master_trouble
-from weft.cli.job.places import Place, check_apart, home
-from weft.cli.job.reader import Reader, shown
-from weft.cli.job.sql import (
+from weft.cli.job.expressions import (
     FIXED,
     NEEDS_SCHEMA,
     check_condition,
@@ -27,10 +21,15 @@ from weft.cli.job.sql import (
     selected_columns,
     selected_types,
 )
+from weft.cli.job.key_lines import doubled, key_lines
+from weft.cli.job.model import CheckedJob, JobMistakes, Mistake, SinkPart, SourcePart
+from weft.cli.job.places import Place, check_apart, check_readable, check_writable, home
+from weft.cli.job.reader import JobReader, shown
+from weft.cli.job.tables import FILES, SINKS, SOURCES, format_trouble, master_trouble
 from weft.cli.job.windows import read_window
 from weft.errors import JobError, SpecError, WeftError
-from weft.routing import Biclique, ContRand, FastJoin, Hash
-from weft.spec import Tumbling, TumblingRows, Window, unbounded
+from weft.routing import Need, Scheme, scheme_named
+from weft.spec import Tumbling, TumblingRows, Window, Within, unbounded
 from weft.spec.duration import microseconds
 from weft.spec.parse import check_syntax
 from weft.state import open_folder
@@ -42,14 +41,12 @@ else:
 
 __all__ = ["load_job"]
 
-_BY_KEY = (Hash.name, Biclique.name, ContRand.name, FastJoin.name)
-"""Schemes that route by an equality."""
 _STORES = ("file", "hdfs", "viewfs", "s3", "gs", "gcs", "abfs", "abfss")
 """File systems that pyarrow opens by their URI."""
 _HOW = "`weft run --help` shows a whole job file."
 
 
-def load_job(path: Path, *, reads: bool = False, writes: bool = False) -> Job:
+def load_job(path: Path, *, reads: bool = False, writes: bool = False) -> CheckedJob:
     """Read and check a job file; raise JobError with all its mistakes.
 
     With `reads` the local folders of its sources must be there, with `writes` those of sink, checkpoint and state
@@ -65,7 +62,7 @@ def load_job(path: Path, *, reads: bool = False, writes: bool = False) -> Job:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise _not_toml(path, text, error) from None
-    reader = Reader(data, key_lines(text))
+    reader = JobReader(data, key_lines(text))
     job = _job(path, reader)
     places = _places(reader, job)
     check_apart(reader, places)
@@ -82,12 +79,12 @@ def _not_toml(path: Path, text: str, error: tomllib.TOMLDecodeError) -> JobError
     twice = doubled(text)
     if twice and re.search("overwrite|twice|uplicate|mutate", str(error)):
         key, first, second = twice
-        what = f"It stands there twice: on line {first} and on line {second}."
+        what = f"It is given twice: on line {first} and on line {second}."
         return JobMistakes.found(path, [Mistake(shown(key), second, what, "keep one of them.")])
     return JobError.of(f"{path} is not TOML: {error}.", "", _HOW)
 
 
-def _places(reader: Reader, job: Job) -> list[Place]:
+def _places(reader: JobReader, job: CheckedJob) -> list[Place]:
     """Return the folders of a job, each with the key that names it."""
     sources = {"left" if job.right is not None else "stream": job.left, "right": job.right}
     found = [
@@ -105,7 +102,7 @@ def _places(reader: Reader, job: Job) -> list[Place]:
     return found
 
 
-def _path_key(reader: Reader, table: str) -> str:
+def _path_key(reader: JobReader, table: str) -> str:
     return f"{table}.path" if f"{table}.path" in reader.lines else f"{table}.options.path"
 
 
@@ -113,33 +110,32 @@ def _without_echo(mistakes: list[Mistake]) -> list[Mistake]:
     return list(dict.fromkeys(mistakes))
 
 
-def _job(path: Path, reader: Reader) -> Job:
+def _job(path: Path, reader: JobReader) -> CheckedJob:
     top = reader.table("")
     self_join = "stream" in reader.data
     names = ("stream",) if self_join else ("left", "right")
     if self_join and ("left" in reader.data or "right" in reader.data):
-        reader.wrong(
-            "stream", "A job has either [stream] (a self join) or [left] and [right].", "take one of them out."
-        )
+        reader.wrong("stream", "A job has either [stream] (a self join) or [left] and [right].", "remove one of them.")
     for name in names:
         if name not in reader.data:
             right = "add [left] and [right], or [stream] for a self join."
             reader.wrong(name, "It is missing.", right)
     sources = {name: _source(name, reader) for name in names if isinstance(reader.data.get(name), dict)}
-    columns = [sources[name][1] if name in sources else None for name in names] * (2 if self_join else 1)
-    types = [sources[name][2] if name in sources else {} for name in names] * (2 if self_join else 1)
+    columns = [sources[name].columns if name in sources else None for name in names] * (2 if self_join else 1)
+    types = [sources[name].types if name in sources else {} for name in names] * (2 if self_join else 1)
     join = reader.table("join") if isinstance(reader.data.get("join"), dict) else {}
     aliases = ("a", "b") if self_join else ("l", "r")
     window = read_window(reader, columns, types) if "window" in join else None
+    scheme = _scheme(reader, join)
     if "on" in join:
         try:
             condition = check_syntax(join["on"], aliases, columns[0], columns[1])
         except WeftError as error:
             reader.complain("join.on", error)
         else:
-            _check_by_key(reader, join, window, has_equality(condition))
+            _check_served(reader, join, window, has_equality(condition), scheme)
     if "unordered" in join and not self_join:
-        reader.wrong("join.unordered", "Only a self join has pairs of one stream.", "take it out, or write [stream].")
+        reader.wrong("join.unordered", "Only a self join has pairs of one stream.", "remove it, or write [stream].")
     _join_select(reader, join.get("select"), aliases, columns)
     spark = reader.table("spark")
     conf = reader.strings("spark.conf", spark.get("conf", {}))
@@ -149,39 +145,81 @@ def _job(path: Path, reader: Reader) -> Job:
             reader.wrong(key, *trouble)
     for name in names:
         if name in sources:
-            _format(reader, f"{name}.format", sources[name][0].format, SOURCES, conf)
+            _format(reader, f"{name}.format", sources[name].part.format, SOURCES, conf)
     sink = _sink(reader)
     _format(reader, "sink.format", sink.format, SINKS, conf)
     empty = SourcePart("", {})
-    return Job(
-        path, sources[names[0]][0] if names[0] in sources else empty,
-        None if self_join else sources["right"][0] if "right" in sources else empty,
-        join.get("on", ""), window or unbounded(), sink, str(top.get("checkpoint", "")), _state(reader, join, conf),
-        join.get("scheme", "auto"), join.get("index", "auto"), join.get("tasks"),
-        tuple(join["select"]) if "select" in join else None, join.get("suffix", "_right"), join.get("unordered", False),
-        _trigger(reader), spark.get("master"), conf, reader.lines,
-    )  # fmt: skip
+    return CheckedJob(
+        path=path,
+        left=sources[names[0]].part if names[0] in sources else empty,
+        right=None if self_join else sources["right"].part if "right" in sources else empty,
+        on=join.get("on", ""),
+        window=window or unbounded(),
+        sink=sink,
+        checkpoint=str(top.get("checkpoint", "")),
+        state=_state(reader, join, conf),
+        scheme=join.get("scheme", "auto"),
+        index=join.get("index", "auto"),
+        tasks=join.get("tasks"),
+        select=tuple(join["select"]) if "select" in join else None,
+        suffix=join.get("suffix", "_right"),
+        unordered=join.get("unordered", False),
+        trigger=_trigger(reader),
+        master=spark.get("master"),
+        conf=conf,
+        lines=reader.lines,
+    )
 
 
-def _format(reader: Reader, path: str, name: str, known: Sequence[str], conf: dict[str, str]) -> None:
+def _format(reader: JobReader, path: str, name: str, known: Sequence[str], conf: dict[str, str]) -> None:
     trouble = format_trouble(name, known, conf) if name else None
     if trouble:
         reader.wrong(path, *trouble)
 
 
-def _check_by_key(reader: Reader, join: dict[str, Any], window: Window | None, equality: bool) -> None:
-    """Refuse what needs an equal key where there is none; the number of a tumbling window is one."""
-    if equality or window is None or isinstance(window, (Tumbling, TumblingRows)):
+def _scheme(reader: JobReader, join: dict[str, Any]) -> Scheme | None:
+    """Return the scheme that is asked for, with its settings; None where Weft chooses, or it cannot be made."""
+    if join.get("scheme", "auto") == "auto":
+        return None
+    try:
+        return scheme_named(join["scheme"])
+    except WeftError as error:
+        reader.complain("join.scheme", error)
+        return None
+
+
+def _check_served(
+    reader: JobReader, join: dict[str, Any], window: Window | None, equality: bool, scheme: Scheme | None
+) -> None:  # fmt: skip
+    """Refuse what cannot serve the join, as far as condition and window tell; the number of a tumbling window is an equal key."""
+    if window is None:
         return
-    what = f"It needs an equality between the sides, and {join['on']!r} has none."
-    if join.get("scheme") in _BY_KEY:
-        reader.wrong("join.scheme", what, 'write scheme = "auto", or "matrix", which serves any condition.')
-    if join.get("index") == "hash":
+    equality = equality or isinstance(window, (Tumbling, TumblingRows))
+    condition, told = f"{join['on']!r} has none", f"the window is {window}"
+    met = {
+        Need.EQUALITY: (equality, condition),
+        Need.WINDOW_IN_TIME: (isinstance(window, Within), told),
+        Need.EVENT_TIME: (isinstance(window, (Within, Tumbling)), told),
+    }
+    for need in () if scheme is None else scheme.needs:
+        has, what = met.get(need, (True, ""))
+        if not has:
+            right = 'write scheme = "auto", or "matrix", which serves any condition.'
+            reader.wrong("join.scheme", f"It needs {need.what}, and {what}.", right)
+    if join.get("index") == "hash" and not equality:
+        what = f"It needs {Need.EQUALITY.what}, and {condition}."
         reader.wrong("join.index", what, 'write index = "auto", or "runs", which serves any condition.')
 
 
-def _source(name: str, reader: Reader) -> tuple[SourcePart, tuple[str, ...] | None, dict[str, str]]:
-    """Return a source, the columns it will have (None where only Spark can tell), and the types that are known."""
+class _Source(NamedTuple):
+    """A source, the columns it will have (None where only Spark can tell), and the types that are known."""
+
+    part: SourcePart
+    columns: tuple[str, ...] | None
+    types: dict[str, str]
+
+
+def _source(name: str, reader: JobReader) -> _Source:
     table = reader.table(name)
     form = str(table.get("format", "")).lower()
     options = reader.strings(f"{name}.options", table.get("options", {}))
@@ -202,7 +240,7 @@ def _source(name: str, reader: Reader) -> tuple[SourcePart, tuple[str, ...] | No
             reader.wrong(f"{name}.schema", str(error), 'write a schema such as "id long, ts timestamp, v1 double".')
     elif form in NEEDS_SCHEMA and "schema" not in reader.data[name]:
         right = 'write schema = "id long, ts timestamp, v1 double".'
-        reader.wrong(f"{name}.schema", f"It is missing: a stream of {form} files must be told its columns.", right)
+        reader.wrong(f"{name}.schema", f"It is missing: a stream of {form} files needs a schema.", right)
     if "where" in table:
         try:
             check_condition(table["where"], columns)
@@ -215,11 +253,11 @@ def _source(name: str, reader: Reader) -> tuple[SourcePart, tuple[str, ...] | No
         except SpecError as error:
             reader.complain(f"{name}.select", error)
     where, select = table.get("where"), tuple(table["select"]) if "select" in table else None
-    return SourcePart(table.get("format", ""), options, schema, where, select), columns, types
+    return _Source(SourcePart(table.get("format", ""), options, schema, where, select), columns, types)
 
 
 def _join_select(
-    reader: Reader, select: list[str] | None, aliases: tuple[str, str], columns: Sequence[Sequence[str] | None]
+    reader: JobReader, select: list[str] | None, aliases: tuple[str, str], columns: Sequence[Sequence[str] | None]
 ) -> None:
     """Check that a selection parses and that its columns exist, as far as the columns of the sides are known."""
     known = dict(zip(aliases, columns, strict=True))
@@ -240,7 +278,7 @@ def _join_select(
 
 
 def _known_column(
-    reader: Reader, item: str, name: str, alias: str, sides: Sequence[Sequence[str] | None]
+    reader: JobReader, item: str, name: str, alias: str, sides: Sequence[Sequence[str] | None]
 ) -> None:  # fmt: skip
     if any(have is None or name.lower() in {one.lower() for one in have} for have in sides):
         return
@@ -252,7 +290,7 @@ def _known_column(
     reader.wrong("join.select", f"{item!r}: {who}: {names}.", right)
 
 
-def _sink(reader: Reader) -> SinkPart:
+def _sink(reader: JobReader) -> SinkPart:
     table = reader.table("sink") if isinstance(reader.data.get("sink"), dict) else {}
     form = str(table.get("format", ""))
     options = reader.strings("sink.options", table.get("options", {}))
@@ -262,17 +300,17 @@ def _sink(reader: Reader) -> SinkPart:
         reader.wrong("sink.path", "It is missing: a sink of files needs its folder.", 'write path = "out/pairs".')
     if form.lower() in ("memory", "foreachbatch", "foreach"):
         right = 'write format = "parquet", "kafka", "console" or "noop".'
-        reader.wrong("sink.format", f"A {form} sink lives inside a Python program, not in a job.", right)
+        reader.wrong("sink.format", f"A {form} sink works only in a Python program, not in a job.", right)
     return SinkPart(form, options, table.get("mode", "append"), tuple(table.get("partition_by", ())))
 
 
-def _trigger(reader: Reader) -> dict[str, str | bool]:
+def _trigger(reader: JobReader) -> dict[str, str | bool]:
     table = reader.table("trigger")
     for key in ("available_now", "once"):
         if table.get(key) is False:
             del table[key]
     if len(table) > 1:
-        reader.wrong("trigger", f"It says both {' and '.join(table)}.", "keep one of them.")
+        reader.wrong("trigger", f"It has both {' and '.join(table)}.", "keep one of them.")
     if "processing_time" in table:
         try:
             microseconds("processing_time", table["processing_time"])
@@ -282,13 +320,13 @@ def _trigger(reader: Reader) -> dict[str, str | bool]:
     return {names[key]: value for key, value in table.items()}
 
 
-def _state(reader: Reader, join: dict[str, Any], conf: dict[str, str]) -> str:
+def _state(reader: JobReader, join: dict[str, Any], conf: dict[str, str]) -> str:
     """Return the state path, made absolute when it is a relative local one: executors have other working folders."""
     path = str(join.get("state") or conf.get("spark.weft.state") or "")
     given = reader.data.get("join", {})
     if not path and isinstance(given, dict) and "state" not in given:
         right = 'write state = "out/state": a folder that the driver and every executor can write.'
-        reader.wrong("join.state", "It is missing: the rows that may still find partners are kept there.", right)
+        reader.wrong("join.state", "It is missing: Weft persists the rows that can still match there.", right)
         return ""
     if path and "://" not in path and not path.startswith("file:"):
         return str(Path(home(path)).absolute())

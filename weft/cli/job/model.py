@@ -11,7 +11,7 @@ from typing_extensions import Self
 from weft.errors import JobError
 from weft.spec import Window
 
-__all__ = ["Job", "JobMistakes", "Mistake", "SinkPart", "SourcePart"]
+__all__ = ["CheckedJob", "JobMistakes", "Mistake", "SinkPart", "SourcePart"]
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class SinkPart:
 
 
 @dataclass(frozen=True)
-class Job:
+class CheckedJob:
     """A job file that holds together. `right` is None for a self join."""
 
     path: Path

@@ -1,17 +1,22 @@
-"""Reading a table of the job file key by key: unknown ones, missing ones, wrong types; every mistake is kept."""
+"""Reading a table of the job file key by key: unknown ones, missing ones, wrong types; every mistake is kept.
+
+What Spark finds wrong with a checked job later is told the same way: the key, its line, what would be right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from weft.cli.job.lines import line_of
-from weft.cli.job.model import Mistake
+from weft.cli.job.key_lines import line_of
+from weft.cli.job.model import CheckedJob, JobMistakes, Mistake
 from weft.cli.job.tables import SYNONYMS, TABLES, Field
-from weft.errors import WeftError
+from weft.errors import JobError, SpecError, UnknownName, WeftError
+from weft.spec.plugins import installed
 
-__all__ = ["Reader", "in_two", "shown"]
+__all__ = ["JobReader", "blaming", "in_two", "shown"]
 
 _WANTED = {
     "text": "a text in quotes", "texts": "a list of texts", "table": "a table", "switch": "true or false",
@@ -20,10 +25,10 @@ _WANTED = {
 }  # fmt: skip
 
 
-_NUL, _WITHOUT = "It holds a NUL character, which no path and no SQL has.", "take \\u0000 out of it."
+_NUL, _WITHOUT = "It contains a NUL character, which paths and SQL cannot have.", "remove \\u0000 from it."
 
 
-class Reader:
+class JobReader:
     """The parsed file, the line of each key, and the mistakes found so far."""
 
     def __init__(self, data: dict[str, Any], lines: dict[str, int]) -> None:
@@ -72,7 +77,7 @@ class Reader:
             right = f"write {near or key} at the top of the file, above the first [table]."
         else:
             owners = [name for name, table in TABLES.items() if name and key in table]
-            right = f"{key} belongs into [{owners[0]}]." if owners else "take it out."
+            right = f"{key} belongs in [{owners[0]}]." if owners else "remove it."
         self.wrong(path, f"There is no such key. Known here: {', '.join(fields)}.", right)
 
     def _typed(self, path: str, field: Field, value: Any) -> bool:
@@ -92,9 +97,12 @@ class Reader:
             return False
         plain = value.partition("(")[0].strip() if field.settings else value
         if field.choices and plain not in field.choices:
-            near = get_close_matches(value, field.choices, n=1)
+            choices = (*field.choices, *(installed(field.plugins) if field.plugins else ()))
+            if plain in choices:
+                return True
+            near = get_close_matches(value, choices, n=1)
             right = f"did you mean {near[0]!r}?" if near else f"write {path.rpartition('.')[2]} = {field.example}."
-            self.wrong(path, f"There is no {value!r}. Known: {', '.join(field.choices)}.", right)
+            self.wrong(path, f"There is no {value!r}. Known: {', '.join(choices)}.", right)
             return False
         return True
 
@@ -161,3 +169,17 @@ def _said(value: Any) -> str:
     if isinstance(value, str):
         return f"the text {value!r}"
     return f"a {'list' if isinstance(value, list) else 'table' if isinstance(value, dict) else type(value).__name__}"
+
+
+@contextmanager
+def blaming(job: CheckedJob) -> Iterator[None]:
+    """Let errors that say which argument they are about name the key of the job file that gave it."""
+    try:
+        yield
+    except (JobError, SpecError, UnknownName) as error:
+        if isinstance(error, JobMistakes) or not error.argument:
+            raise
+        path = error.argument  # of weft.join, whose arguments are the keys of [join]; or a key of the file
+        if path in TABLES["join"]:
+            path = f"join.{path}"
+        raise JobMistakes.found(job.path, [Mistake(shown(path), line_of(job.lines, path), *in_two(error))]) from None

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
-from weft.cli.job.reader import Reader
+from weft.cli.job.reader import JobReader
 from weft.cli.job.tables import WINDOWS
 from weft.errors import SpecError
 from weft.spec import Tumbling, Window, Within, last, tumbling, tumbling_rows, unbounded, within
@@ -26,7 +26,7 @@ _WHOLE = ("TINYINT", "SMALLINT", "INT", "BIGINT")
 
 
 def read_window(
-    reader: Reader, columns: Sequence[Sequence[str] | None], types: Sequence[Mapping[str, str]]
+    reader: JobReader, columns: Sequence[Sequence[str] | None], types: Sequence[Mapping[str, str]]
 ) -> Window | None:
     """Return the window, or None with its mistakes noted."""
     path = "join.window"
@@ -63,7 +63,7 @@ def read_window(
 
 
 def _check_units(
-    reader: Reader, window: Within | Tumbling, keys: Mapping[str, Any], types: Sequence[Mapping[str, str]]
+    reader: JobReader, window: Within | Tumbling, keys: Mapping[str, Any], types: Sequence[Mapping[str, str]]
 ) -> None:
     """Compare plain numbers and durations with the type of the time column, where a schema tells it."""
     length = next(key for key in ("span", "size", "before", "after") if key in keys)

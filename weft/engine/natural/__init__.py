@@ -1,10 +1,12 @@
-"""Natural joins of schema-free documents: route, step, worker, over the same state as every other join."""
+"""Natural joins of schema-free documents: route, step, migrate, run by the same worker over the same state as every join."""
 
 from __future__ import annotations
 
-from weft.engine.natural.measures import document_measures
+from weft.engine.natural.fp_trees import INDEX, TreeCache, tree_of
+from weft.engine.natural.joiner import DocumentJoiner, migrate_documents
 from weft.engine.natural.route import (
     DocumentRouter,
+    code_documents,
     document_inputs,
     document_payload,
     either_way,
@@ -12,12 +14,10 @@ from weft.engine.natural.route import (
     natural_spec,
     whole,
 )
-from weft.engine.natural.step import as_times, natural_step, result_schema
-from weft.engine.natural.trees import Forest, tree_of
-from weft.engine.natural.worker import INDEX, NaturalWorker, migrate_documents
+from weft.engine.natural.step import as_times, as_typed, natural_step, result_schema
 
 __all__ = [
-    "INDEX", "DocumentRouter", "Forest", "NaturalWorker", "as_times", "document_inputs", "document_measures",
-    "document_payload", "either_way", "light",
-    "migrate_documents", "natural_spec", "natural_step", "result_schema", "tree_of", "whole",
+    "INDEX", "DocumentJoiner", "DocumentRouter", "TreeCache", "as_times", "as_typed", "code_documents", "document_inputs",
+    "document_payload", "either_way", "light", "migrate_documents", "natural_spec", "natural_step", "result_schema", "tree_of",
+    "whole",
 ]  # fmt: skip

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
-from weft.documents import COLUMNS, Coded
-from weft.engine.route import HOME, PROBE, STORE, Delivery, Inputs, Router
-from weft.engine.ship import Shipment
+from weft.documents import COLUMNS, Coded, DocumentReader, Read
+from weft.engine.arrivals import Shipment
+from weft.engine.clock import Header
+from weft.engine.route import PROBE, STORE, Delivery, Inputs, Roles, Router
 from weft.errors import SpecError
 from weft.routing.documents import DocumentPlan, tasks_of
 from weft.spec import Condition, JoinSpec, Window, Within, build_spec
-from weft.types import Block, Bools, Words
+from weft.types import SIDES, Block, Bools, Side, Words
 
 __all__ = [
-    "DocumentRouter", "document_inputs", "document_payload", "either_way", "light", "natural_spec", "reported_here",
-    "whole", "with_tasks",
+    "DocumentRouter", "code_documents", "document_inputs", "document_payload", "either_way", "light", "natural_spec",
+    "reported_here", "whole", "with_tasks",
 ]  # fmt: skip
 
 
@@ -50,28 +50,38 @@ def document_inputs(timed: bool) -> Inputs:
     return Inputs(columns, (), columns if timed else None)
 
 
+def code_documents(reader: DocumentReader, payload: pa.Schema, table: pa.Table) -> tuple[pa.Table, Read]:
+    """Read a table of ids, documents and, where the window has a column, times; return it as `document_inputs` says."""
+    read = reader.read(table.column(1))
+    columns = [table.column(0).cast(payload.field(0).type), *read.coded.to_table().columns, *table.columns[2:]]
+    return pa.table(columns, names=[*payload.names, *table.column_names[2:]]), read
+
+
 class DocumentRouter(Router):
     """Routes documents of one side and one map partition; a document is kept and looked up wherever it goes."""
 
-    def route(self, table: pa.Table) -> Iterator[Delivery]:
-        """Yield the deliveries of one piece."""
-        block = self._block(table)
-        if not len(block):
-            return
+    def headers(self) -> dict[Side, Header]:
+        """Return the header; a single stream is routed once, and has one clock: both sides of it advance."""
+        return dict.fromkeys(SIDES if self.spec.self_join else (self.side,), self.header())
+
+    def _roles(self, block: Block) -> tuple[Block, Roles]:
         if not isinstance(self.plan, DocumentPlan):
             raise SpecError.of(
                 "This plan does not route documents.", f"It is {self.plan.scheme}.", "use a document scheme."
             )
+        self._read(block)
         block = with_tasks(block, self.plan)
         sent = tasks_of(block.words[-self.plan.width :], self.plan.tasks)
-        role = np.where(sent, np.uint8(STORE | PROBE), np.uint8(0))
-        role[sent.argmax(axis=0), np.arange(len(block))] |= HOME
-        for task in range(self.plan.tasks):
-            rows = np.flatnonzero(role[task])
-            if len(rows) == len(block):
-                yield Delivery(task, self.side, block, role[task])
-            elif len(rows):
-                yield Delivery(task, self.side, block.take(rows), role[task][rows])
+        return block, sent.astype(np.uint8) * (STORE | PROBE)
+
+    def _order_of(self, block: Block) -> None:
+        """Keep documents as they came: of a single stream, the earlier one is the left one."""
+
+    def _read(self, block: Block) -> None:
+        """Add the documents to what the history says of the input: without a window they have no other words."""
+        coded = Coded.of_table(block.payload)
+        drawn = np.repeat(block.u.astype(np.int64) | 1, np.diff(coded.offsets))
+        self._content += int(np.dot(coded.pairs, drawn))
 
 
 def with_tasks(block: Block, plan: DocumentPlan, old: int = 0) -> Block:

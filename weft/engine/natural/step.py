@@ -9,41 +9,30 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from weft.documents import Coded, names_of
+from weft.engine.arrivals import Arrivals
 from weft.engine.clock import advance, expired_before, late_rows
+from weft.engine.natural.fp_trees import CHUNK, TreeCache, buckets_of, chained, run_of
 from weft.engine.natural.route import reported_here
-from weft.engine.natural.trees import CHUNK, Forest, buckets_of, chained, run_of
-from weft.engine.portions import cuts
-from weft.engine.route import HOME, PROBE
-from weft.engine.step import Arrivals
-from weft.engine.unordered import terms_hold
+from weft.engine.pairs import cuts
+from weft.engine.route import PROBE
+from weft.engine.self_join import terms_hold
+from weft.engine.step import Step, alive_rows, arrived_rows, held_rows
 from weft.index import Run
-from weft.kernels.doc_compose import compose
+from weft.kernels.documents.unite import compose
 from weft.routing import TaskStats
-from weft.routing.documents import DocumentPlan, note_documents
+from weft.routing.documents import DocumentPlan, DocumentView
 from weft.spec import JoinSpec, Tumbling, TumblingRows, Unbounded
 from weft.state import TaskState
 from weft.types import SIDES, Block, Bools, Rows, Side, Words
 
-__all__ = ["NaturalStep", "as_times", "natural_step", "result_schema"]
-
-
-LONGEST = 256
-"""Longer names are not told to the control step, so their attributes are never expanded."""
-
-
-@dataclass(frozen=True)
-class NaturalStep:
-    """The state after the batch, what was seen, and the result, made while it is drawn."""
-
-    state: TaskState
-    stats: TaskStats
-    pairs: Callable[[], Iterator[pa.Table]]
+__all__ = ["as_times", "as_typed", "natural_step", "result_schema"]
 
 
 def result_schema(
@@ -68,13 +57,19 @@ def as_times(words: pa.ChunkedArray, kind: pa.DataType, zone: str = "") -> pa.Ch
     return (pc.local_timestamp(times) if zone else times).cast(kind)
 
 
+def as_typed(result: pa.Table, schema: pa.Schema, zone: str = "") -> pa.Table:
+    """Return a chunk of the result in the types of its inputs: the step knows times as words."""
+    columns = result.columns
+    columns[4:] = [as_times(c, field.type, zone) for c, field in zip(columns[4:], list(schema)[4:], strict=True)]
+    return pa.table(columns, names=schema.names).cast(schema)
+
+
 def natural_step(
-    spec: JoinSpec, task: int, state: TaskState, arrivals: Arrivals, before: dict[str, object], forest: Forest
-) -> NaturalStep:
+    spec: JoinSpec, task: int, state: TaskState, arrivals: Arrivals, forest: TreeCache
+) -> Step[pa.Table]:  # fmt: skip
     """Join one batch. The state after it does not depend on the pairs being drawn."""
     plan = state.plan
     assert isinstance(plan, DocumentPlan)
-    arrived = {side: int(((arrivals.roles[side] & HOME) != 0).sum()) for side in SIDES}
     blocks = {side: arrivals.blocks[side].filter((arrivals.roles[side] & PROBE) != 0) for side in SIDES}
     clock = advance(state.clock, arrivals.headers)
     bound = {side: expired_before(spec, side, clock) for side in SIDES}  # what the next batch cannot reach is not saved
@@ -82,14 +77,14 @@ def natural_step(
     fresh = {side: run_of(spec, side, blocks[side]) for side in SIDES if len(blocks[side])}
     runs = {side: chained(spec, side, old[side], fresh.get(side), bound[side]) for side in SIDES}
     after = replace(state, runs=runs, before=bound, clock=clock)
-    coded = Coded.concat([Coded.of_table(blocks[side].payload) for side in SIDES if len(blocks[side])])
-    bits = np.concatenate([blocks[side].words[-plan.width :] for side in SIDES], axis=1)
-    u = np.concatenate([blocks[side].u for side in SIDES])
-    notes = note_documents(plan, task, (coded.offsets, coded.attrs, coded.pairs), bits, u, before)
-    if "sample" in notes:
-        told = names_of(coded, np.unique(np.array(notes["sample"][1], np.int64)))
-        notes["names"] = [[word, name] for word, name in told.items() if len(name) <= LONGEST]
-    stats = TaskStats(arrived, after.rows, late_rows(arrivals.headers, task), dict.fromkeys(SIDES, ()), notes)
+    alive = {side: alive_rows(spec, side, runs[side], bound[side]) for side in SIDES}
+    late = late_rows(arrivals.headers, task)
+    stats = TaskStats(arrived_rows(arrivals), after.rows, late, dict.fromkeys(SIDES, ()), alive=alive)
+    words, draws = {side: blocks[side].words for side in SIDES}, {side: blocks[side].u for side in SIDES}
+    view = DocumentView(
+        task, plan, words, words, draws, lambda side: held_rows(spec, side, runs[side]), lambda: _said(blocks)
+    )  # fmt: skip
+    before = forest.seconds
 
     def pairs() -> Iterator[pa.Table]:
         finder = _Finder(spec, plan, task, forest)
@@ -106,7 +101,13 @@ def natural_step(
         for run in old["left"]:
             yield from finder.across("right", blocks["right"], "left", run, stored_is_left=True)
 
-    return NaturalStep(after, stats, pairs)
+    return Step(after, stats, view, pairs, lambda: {"build": forest.seconds - before})
+
+
+def _said(blocks: dict[Side, Block]) -> tuple[tuple[Words, Words, Words], Callable[[Words], dict[int, str]]]:
+    """Return what documents say as words, and what finds the names of attributes among them."""
+    coded = Coded.concat([Coded.of_table(blocks[side].payload) for side in SIDES if len(blocks[side])])
+    return (coded.offsets, coded.attrs, coded.pairs), partial(names_of, coded)
 
 
 @dataclass(frozen=True)
@@ -114,7 +115,7 @@ class _Finder:
     spec: JoinSpec
     plan: DocumentPlan
     task: int
-    forest: Forest
+    forest: TreeCache
 
     def across(
         self, side: Side, block: Block, other: Side, run: Run, stored_is_left: bool = False

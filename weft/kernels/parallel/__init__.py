@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from weft.kernels.parallel.phases import DONE, FULL, LEFT, MOVED, WAITS
-from weft.kernels.parallel.shared import Shared, Sizes, shared_of, tallies
+from weft.kernels.parallel.index_access import advance_edges
+from weft.kernels.parallel.shared import DONE, FULL, LEFT, MOVED, WAITS, Shared, Sizes, shared_of, tallies
 from weft.kernels.parallel.steps import play, work
-from weft.kernels.parallel.update import advance_edges
 
 __all__ = [
     "DONE", "FULL", "LEFT", "MOVED", "WAITS", "Shared", "Sizes", "advance_edges", "play", "shared_of", "tallies", "work",

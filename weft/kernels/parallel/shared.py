@@ -2,7 +2,7 @@
 
 Positions count the tuples of a window from the start of time; position p stands in slot `p & mask` of a ring. Numbers `g`
 count the tuples of both streams in order of arrival: the work queue (002-17), a ring as well. Words that threads write
-often stand a cache line apart.
+often stand a cache line apart. What a worker is about to do is one of these numbers too.
 """
 
 from __future__ import annotations
@@ -39,6 +39,15 @@ PHASE, AT, END, SEEN_EDGE, TREE, FOUND, WROTE, FREED, OLDEST, PEND, PEND_END, LE
 WORKER = 2 * LINE
 # Status of a tuple in the queue (002-17); 0 is available.
 ACTIVE_TUPLE, COMPLETED = 1, 2
+
+MOVED, WAITS, FULL, DONE, LEFT = range(5)
+"""What a step says: it did something; it would have to wait; the output is full; all is done; the worker has left."""
+
+(
+    IDLE, START, PROBE_S, LOCK_T, PROBE_T, SCAN, LOCK_I, INSERT, EDGE_TRY, EDGE_MOVE, NEXT, OUT_TRY, OUT_MOVE,
+    MERGE_WAIT, MERGE_BUILD, MERGE_BLOCK, MERGE_SWAP, MERGE_LOCK, MERGE_INSERT,
+) = range(19)  # fmt: skip
+"""What a worker is about to do."""
 
 
 class Shared(NamedTuple):

@@ -12,10 +12,12 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.kernels.jit import kernel
-from weft.kernels.trees.search import count_below
 from weft.types import WORD_MAX, Rows, Words
 
-__all__ = ["Css", "build", "check_css", "css_of", "css_room", "nodes_at", "position", "route", "route_all", "scan_css"]
+__all__ = [
+    "Css", "build", "check_css", "count_below", "count_upto", "css_of", "css_room", "nodes_at", "position", "route",
+    "route_all", "scan_css",
+]  # fmt: skip
 
 SIZE, LEAF, FAN, LEVELS, KEYS, SLOTS, FIELDS = 0, 1, 2, 3, 4, 5, 8
 TALLEST = 24
@@ -150,7 +152,7 @@ def route_all(c: Css, keys: Words, depth: int, out: Rows) -> None:
 
 @kernel
 def scan_css(c: Css, lo: Words, hi: Words, state: Rows, out_probe: Rows, out_row: Rows) -> int:
-    """Do as `weft.kernels.trees.load.scan` in the first plot; `state` is (probe, position or -1)."""
+    """Do as `weft.kernels.trees.forest.scan` in the first plot; `state` is (probe, position or -1)."""
     room, filled, n = len(out_probe), 0, c.shape[SIZE]
     i, place = state[0], state[1]
     while i < len(lo) and filled < room:
@@ -183,3 +185,29 @@ def check_css(c: Css) -> None:
         greatest = np.array([greatest[min((j + 1) * fan, children) - 1] for j in range(nodes)], np.int64)
         children = nodes
     assert children <= 1, "the root is not alone"
+
+
+@kernel
+def count_below(keys: Words, base: int, n: int, key: int) -> int:
+    """Return how many of the sorted `keys[base : base + n]` are less than `key`."""
+    if n == 0:
+        return 0
+    at = base
+    while n > 1:
+        half = n >> 1
+        at += half * np.int64(keys[np.uint64(at + half - 1)] < key)  # unsigned: no test for indices from the end
+        n -= half
+    return at - base + np.int64(keys[np.uint64(at)] < key)
+
+
+@kernel
+def count_upto(keys: Words, base: int, n: int, key: int) -> int:
+    """Return how many of the sorted `keys[base : base + n]` are not greater than `key`."""
+    if n == 0:
+        return 0
+    at = base
+    while n > 1:
+        half = n >> 1
+        at += half * np.int64(keys[np.uint64(at + half - 1)] <= key)
+        n -= half
+    return at - base + np.int64(keys[np.uint64(at)] <= key)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from weft.local.expr.bands import BandLimits, band_limits
 from weft.local.expr.compile import Compiled, compile_expression, supported
-from weft.local.expr.select import Projection, output_schema, project
+from weft.local.expr.select import Projection
+from weft.local.expr.spark_types import INT_DIGITS, common, is_text, spark_name
 
-__all__ = ["Compiled", "Projection", "compile_expression", "output_schema", "project", "supported"]
+__all__ = [
+    "INT_DIGITS", "BandLimits", "Compiled", "Projection", "band_limits", "common", "compile_expression", "is_text",
+    "spark_name", "supported",
+]  # fmt: skip

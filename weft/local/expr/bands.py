@@ -17,10 +17,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.types as pt
 
-from weft.local.expr.types import arithmetic, common
+from weft.local.expr.spark_types import arithmetic, common
 from weft.spec.terms import Op
 
-__all__ = ["Limits", "limits"]
+__all__ = ["BandLimits", "band_limits"]
 
 _DAY = 86_400_000_000
 _EXACT = 2**53
@@ -28,7 +28,7 @@ _FLOAT_SLACK = 2.0**-22
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class BandLimits:
     """`lo <= left - right <= hi` with both keys cast to `kind`; `lo > hi` never matches."""
 
     kind: pa.DataType
@@ -45,10 +45,10 @@ class Limits:
         return "microsecond" if pt.is_timestamp(self.kind) else "day" if pt.is_date(self.kind) else "1"
 
 
-def limits(a: pa.DataType, b: pa.DataType, d: Any, *, strict: bool) -> Limits | None:
+def band_limits(a: pa.DataType, b: pa.DataType, d: Any, *, strict: bool) -> BandLimits | None:
     """Return the limits for `abs(a - b) <= d` (`< d` if strict), None if only the residual can tell.
 
-    >>> limits(pa.int64(), pa.int64(), Decimal("2.5"), strict=False).hi
+    >>> band_limits(pa.int64(), pa.int64(), Decimal("2.5"), strict=False).hi
     2
     """
     if d is None:
@@ -65,7 +65,7 @@ def limits(a: pa.DataType, b: pa.DataType, d: Any, *, strict: bool) -> Limits | 
     return _band(kind if a == b else pa.int64(), _steps(d, 0, strict))
 
 
-def _of_time(a: pa.DataType, b: pa.DataType, d: Any, strict: bool) -> Limits | None:
+def _of_time(a: pa.DataType, b: pa.DataType, d: Any, strict: bool) -> BandLimits | None:
     kind = common(a, b)
     if kind is None or not (pt.is_date(kind) or pt.is_timestamp(kind)):
         return None
@@ -75,19 +75,19 @@ def _of_time(a: pa.DataType, b: pa.DataType, d: Any, strict: bool) -> Limits | N
     return _band(kind, _whole(micros / _DAY if pt.is_date(kind) else micros, strict))
 
 
-def _of_floats(kind: pa.DataType, d: float, strict: bool) -> Limits | None:
+def _of_floats(kind: pa.DataType, d: float, strict: bool) -> BandLimits | None:
     if math.isnan(d):
         return None  # everything is <= NaN, even NaN
     if pt.is_float32(kind):
         wide = d + abs(d) * _FLOAT_SLACK
-        return Limits(kind, Op.FBAND, -wide, wide, weak=True)
-    return Limits(kind, Op.FBAND, -d, d, weak=strict)
+        return BandLimits(kind, Op.FBAND, -wide, wide, weak=True)
+    return BandLimits(kind, Op.FBAND, -d, d, weak=strict)
 
 
-def _band(kind: pa.DataType, steps: int | None) -> Limits | None:
+def _band(kind: pa.DataType, steps: int | None) -> BandLimits | None:
     if steps is None or abs(steps) >= 2**63:
         return None
-    return Limits(kind, Op.BAND, -steps, steps)
+    return BandLimits(kind, Op.BAND, -steps, steps)
 
 
 def _whole(exact: Fraction, strict: bool) -> int:

@@ -1,4 +1,7 @@
-"""CAST and TRY_CAST between the usual types, as Spark (ANSI) does it: what does not fit fails, or is NULL when tried."""
+"""CAST and TRY_CAST between the usual types, as Spark (ANSI) does it: what does not fit fails, or is NULL when tried.
+
+Text is read and written whole columns at a time; what cannot be read is NULL first, and `cast` decides if that is an error.
+"""
 
 from __future__ import annotations
 
@@ -10,13 +13,32 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 from sqlglot import exp
 
-from weft.local.expr import decimals, text
-from weft.local.expr.frame import Failed, Frame, Handler, Unfit, Value, as_array
-from weft.local.expr.types import INT_DIGITS, from_sql, is_number, is_text, spark_name
+from weft.local.expr import decimals
+from weft.local.expr.frame import ExprFrame, Failed, Handler, Unfit, Value, as_array
+from weft.local.expr.spark_types import INT_DIGITS, from_sql, is_number, is_text, spark_name
 
-__all__ = ["HANDLERS", "cast", "round_half_up"]
+__all__ = ["HANDLERS", "cast", "floor_div", "round_half_up"]
 
 _SECOND = 1_000_000
+_INTEGER = r"^[+-]?[0-9]{1,38}$"
+_FLOAT = r"(?i)^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)(e[+-]?[0-9]+)?[df]?$"
+_DECIMAL = r"^[+-]?([0-9]{1,38}(\.[0-9]{0,37})?|\.[0-9]{1,37})([eE][+-]?[0-9]{1,2})?$"
+_WORDS = {
+    "inf": "inf",
+    "+inf": "inf",
+    "infinity": "inf",
+    "+infinity": "inf",
+    "-inf": "-inf",
+    "-infinity": "-inf",
+    "nan": "nan",
+}
+_TIME = (
+    r"^(?P<y>[0-9]{4})(?:-(?P<m>[0-9]{1,2})(?:-(?P<d>[0-9]{1,2})"
+    r"(?:[T ](?:(?P<H>[0-9]{1,2})(?::(?P<M>[0-9]{1,2})(?::(?P<S>[0-9]{1,2})(?:\.(?P<f>[0-9]{1,9}))?)?)?"
+    r" ?(?P<z>Z|UTC|[+-][0-9]{1,2}:?[0-9]{2})?)?)?)?)?$"
+)
+_TRUE, _FALSE = ["t", "true", "y", "yes", "1"], ["f", "false", "n", "no", "0"]
+_BLANKS = "".join(map(chr, range(33)))
 
 
 def cast(value: Value, target: pa.DataType, *, attempt: bool = False) -> Value:
@@ -34,7 +56,7 @@ def cast(value: Value, target: pa.DataType, *, attempt: bool = False) -> Value:
     if not attempt and answer.null_count > before:
         bad = value.filter(pc.and_(pc.is_valid(value), pc.is_null(answer)))[0].as_py()
         raise Failed(
-            f"has a value that is no {spark_name(target)}: {bad!r}",
+            f"has a value that is not a valid {spark_name(target)}: {bad!r}",
             "Spark (ANSI) fails here too.",
             "use TRY_CAST to get NULL instead.",
         )
@@ -45,9 +67,9 @@ def _cast(value: Value, target: pa.DataType) -> Value:
     """Cast an array; values that do not fit become NULL."""
     source = value.type
     if is_text(source):
-        return text.parse(value, target)
+        return parse_text(value, target)
     if is_text(target):
-        return text.show(value)
+        return show_as_text(value)
     if is_number(source) and is_number(target):
         return _number(value, target)
     if pt.is_boolean(source) and is_number(target):
@@ -134,7 +156,7 @@ def _temporal(value: Value, target: pa.DataType) -> Value:
     if pt.is_timestamp(source) and source.tz and is_number(target):
         micros = value.cast(pa.int64())
         if target in INT_DIGITS:
-            return _number(text.floor_div(micros, _SECOND), target)
+            return _number(floor_div(micros, _SECOND), target)
         return _number(pc.divide(micros.cast(pa.float64(), safe=False), float(_SECOND)), target)
     if source in INT_DIGITS and pt.is_timestamp(target):
         return pc.multiply_checked(value.cast(pa.int64()), _SECOND).cast(pa.timestamp("us")).cast(target)
@@ -151,16 +173,18 @@ def _to_zone(value: Value, target: pa.DataType) -> Value:
     return pc.assume_timezone(value, target.tz, ambiguous="earliest", nonexistent="latest")
 
 
-def _cast_node(node: exp.Cast, frame: Frame) -> Value:
+def _cast_node(node: exp.Cast, frame: ExprFrame) -> Value:
     target = from_sql(node.to, frame.zone)
     if target is None:
         raise Unfit(
-            "casts to a type that is not computed locally", "CAST goes to numbers, text, BOOLEAN, DATE and TIMESTAMP."
+            "casts to a type that is not supported locally",
+            "CAST goes to numbers, DECIMALs of at most 38 digits, text, BOOLEAN, DATE and TIMESTAMP.",
+            "weft.join on Spark evaluates every Spark function.",
         )
     return cast(frame.value(node.this), target, attempt=isinstance(node, exp.TryCast))
 
 
-def _to_date(node: exp.TsOrDsToDate, frame: Frame) -> Value:
+def _to_date(node: exp.TsOrDsToDate, frame: ExprFrame) -> Value:
     if node.args.get("format") is not None:
         raise Unfit(
             "has a date format", "Dates are read as yyyy-MM-dd.", "weft.join on Spark evaluates every Spark function."
@@ -169,3 +193,98 @@ def _to_date(node: exp.TsOrDsToDate, frame: Frame) -> Value:
 
 
 HANDLERS: dict[type[exp.Expr], Handler] = {exp.Cast: _cast_node, exp.TryCast: _cast_node, exp.TsOrDsToDate: _to_date}
+
+
+def parse_text(value: Value, target: pa.DataType) -> Value:
+    """Read text as `target`."""
+    if pt.is_binary(target):
+        return value.cast(target)
+    value = pc.utf8_trim(value, _BLANKS)
+    if pt.is_boolean(target):
+        lower = pc.utf8_lower(value)
+        known = pc.is_in(lower, pa.array(_TRUE + _FALSE))
+        return pc.if_else(known, pc.is_in(lower, pa.array(_TRUE)), pa.scalar(None, pa.bool_()))
+    if pt.is_integer(target):
+        number = _only(value, _INTEGER).cast(pa.decimal256(38, 0))
+        half = 1 << (target.bit_width - 1)
+        limits = [pa.scalar(limit, pa.decimal256(19, 0)) for limit in (-half, half - 1)]
+        inside = pc.and_(pc.greater_equal(number, limits[0]), pc.less_equal(number, limits[1]))
+        return pc.if_else(inside, number, pa.scalar(None, number.type)).cast(pa.int64()).cast(target)
+    if pt.is_floating(target):
+        words = pc.index_in(pc.utf8_lower(value), pa.array(list(_WORDS)))
+        named = pa.array(list(_WORDS.values())).take(words)
+        digits = pc.utf8_rtrim(_only(value, _FLOAT), "dDfF")
+        return pc.coalesce(named, digits).cast(pa.float64()).cast(target)
+    if pt.is_decimal(target):
+        return decimals.fit(_only(value, _DECIMAL).cast(pa.decimal256(76, 37)), target, null=True)
+    if pt.is_date(target) or pt.is_timestamp(target):
+        return _read_time(value, target)
+    raise Unfit(f"cannot read text as {target}")
+
+
+def _only(value: Value, pattern: str) -> Value:
+    return pc.if_else(pc.match_substring_regex(value, pattern), value, pa.scalar(None, value.type))
+
+
+def _read_time(value: Value, target: pa.DataType) -> Value:
+    """Read dates and timestamps by one pattern, all fields at once; February 30 is NULL."""
+    fields = pc.extract_regex(value, _TIME)
+    valid = np.asarray(pc.is_valid(fields))
+
+    def number(name: str, default: str = "0") -> Any:
+        part = pc.struct_field(fields, name)
+        given = pc.and_(pc.fill_null(pc.not_equal(part, ""), False), pa.array(valid))
+        return np.asarray(pc.if_else(given, part, default).cast(pa.int64()))
+
+    year, month, day = number("y"), number("m", "1"), number("d", "1")
+    first = (year - 1970).astype("M8[Y]").astype("M8[M]") + np.clip(month - 1, 0, 11)
+    days = first.astype("M8[D]") + np.maximum(day - 1, 0)
+    valid = valid & (month >= 1) & (month <= 12) & (day >= 1) & (days.astype("M8[M]") == first)
+    if pt.is_date(target):
+        return pa.array(days, mask=~valid).cast(pa.date32())
+    hour, minute, second = number("H"), number("M"), number("S")
+    fraction = pc.utf8_slice_codeunits(pc.utf8_rpad(pc.fill_null(pc.struct_field(fields, "f"), ""), 6, "0"), 0, 6)
+    micros = np.asarray(pc.if_else(pa.array(valid), fraction, "0").cast(pa.int64()))
+    valid = valid & (hour < 24) & (minute < 60) & (second < 60)
+    clock = ((hour * 60 + minute) * 60 + second) * 1_000_000 + micros
+    local = pa.array(days.astype("M8[us]") + clock, mask=~valid)
+    if not target.tz:
+        return local
+    zone = pc.fill_null(pc.struct_field(fields, "z"), "")
+    if not pc.any(pc.not_equal(zone, "")).as_py():
+        return pc.assume_timezone(local, target.tz, ambiguous="earliest", nonexistent="latest")
+    here = pc.assume_timezone(local, target.tz, ambiguous="earliest", nonexistent="latest")
+    return pc.if_else(pc.equal(zone, ""), here, _shifted(local, zone).cast(target))
+
+
+def _shifted(local: Value, zone: Value) -> Value:
+    """Take the offset (`+02:00`, `Z`) off a local time."""
+    parts = pc.extract_regex(zone, r"^(?P<s>[+-])(?P<h>[0-9]{1,2}):?(?P<m>[0-9]{2})$")
+    hours = pc.fill_null(pc.struct_field(parts, "h").cast(pa.int64()), 0)
+    minutes = pc.add(pc.multiply(hours, 60), pc.fill_null(pc.struct_field(parts, "m").cast(pa.int64()), 0))
+    sign = pc.if_else(pc.equal(pc.struct_field(parts, "s"), "-"), -1, 1)
+    offset = pc.fill_null(pc.multiply(pc.multiply(sign, minutes), 60_000_000), 0).cast(pa.duration("us"))
+    return pc.subtract(local, offset).cast(pa.timestamp("us", "UTC"))
+
+
+def show_as_text(value: Value) -> Value:
+    """Write values as Spark does."""
+    kind = value.type
+    if pt.is_timestamp(kind):
+        local = pc.local_timestamp(value) if kind.tz else value
+        whole = pc.replace_substring_regex(local.cast(pa.string()), r"(\.[0-9]*?)0+$", r"\1")
+        return pc.replace_substring_regex(whole, r"\.$", "")
+    if pt.is_floating(kind) or pt.is_nested(kind) or pt.is_duration(kind):
+        raise Unfit(
+            "cannot be written as text locally",
+            "Integers, decimals, BOOLEAN, DATE and TIMESTAMP can.",
+            "CAST it to DECIMAL first, or use weft.join on Spark.",
+        )
+    return value.cast(pa.string())
+
+
+def floor_div(value: Value, by: int) -> Value:
+    """Divide integers, rounding down (Arrow rounds towards zero)."""
+    quotient = pc.divide(value, by)
+    down = pc.and_(pc.less(value, 0), pc.not_equal(pc.multiply(quotient, by), value))
+    return pc.subtract(quotient, down.cast(pa.int64()))

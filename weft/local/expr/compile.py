@@ -17,21 +17,21 @@ from sqlglot import exp
 
 from weft.errors import SpecError
 from weft.kernels import in_microseconds
-from weft.local.expr import cast, compare, logic, numbers, operators, strings, times, values
-from weft.local.expr.frame import Frame, Handler, Value
-from weft.local.expr.types import normal
+from weft.local.expr import arithmetic, cast, frame, logic, strings, times
+from weft.local.expr.frame import ExprFrame, Handler, Value
+from weft.local.expr.spark_types import normal
 from weft.spec.parse import render
 from weft.types import Bools
 
 __all__ = ["Compiled", "compile_expression", "supported", "zone_of"]
 
-_NAMED: dict[str, Handler] = {**logic.NAMED, **numbers.NAMED, **times.NAMED}
+_NAMED: dict[str, Handler] = {**logic.NAMED, **arithmetic.NAMED, **times.NAMED}
 _SPARK_NAMES = {
     "TS_OR_DS_TO_DATE": "TO_DATE", "TS_OR_DS_ADD": "", "STR_TO_UNIX": "UNIX_TIMESTAMP", "AND": "", "OR": "",
     "DAY_OF_MONTH": "DAYOFMONTH", "DAY_OF_WEEK": "DAYOFWEEK", "DAY_OF_YEAR": "DAYOFYEAR", "ENDS_WITH": "ENDSWITH",
     "STARTS_WITH": "STARTSWITH", "IS_NAN": "ISNAN",
 }  # fmt: skip
-_TABLES = (values, operators, compare, logic, cast, numbers, strings, times)
+_TABLES = (frame, arithmetic, logic, cast, strings, times)
 
 
 def supported() -> list[str]:
@@ -41,18 +41,18 @@ def supported() -> list[str]:
     return sorted(name for name in names | {name.upper() for name in _NAMED} | {"DATE_SUB"} if name)
 
 
-def _unsupported(node: exp.Expr, _: Frame) -> Value:
+def _unsupported(node: exp.Expr, _: ExprFrame) -> Value:
     name = node.name.upper() if isinstance(node, exp.Anonymous) else type(node).__name__
     if isinstance(node, exp.Func) and not isinstance(node, exp.Anonymous):
         name = node.sql_name()
     raise SpecError.of(
-        f"{name} is not computed locally: {render(node)}.",
+        f"{name} is not supported locally: {render(node)}.",
         f"Functions are: {', '.join(supported())}.",
         "weft.join on Spark evaluates every Spark function.",
     )
 
 
-def _anonymous(node: exp.Anonymous, frame: Frame) -> Value:
+def _anonymous(node: exp.Anonymous, frame: ExprFrame) -> Value:
     return _NAMED.get(node.name.lower(), _unsupported)(node, frame)
 
 
@@ -79,7 +79,9 @@ class Compiled:
 
     def mask(self, tables: Mapping[str, pa.Table]) -> Bools:
         """Return which rows satisfy a condition: NULL does not."""
-        return np.asarray(pc.fill_null(self.evaluate(tables), False)).astype(np.bool_)
+        found = self.evaluate(tables)
+        known = found.cast(pa.bool_()) if pt.is_null(found.type) else found
+        return np.asarray(pc.fill_null(known, False)).astype(np.bool_)
 
     def constant(self) -> Any:
         """Return the Python value of an expression without columns."""
@@ -104,10 +106,10 @@ def zone_of(schemas: Iterable[pa.Schema]) -> str:
     return str(zones[0]) if zones else "UTC"
 
 
-def _frame(columns: Iterable[tuple[str, str]], tables: Mapping[str, pa.Table], zone: str) -> Frame:
+def _frame(columns: Iterable[tuple[str, str]], tables: Mapping[str, pa.Table], zone: str) -> ExprFrame:
     loaded = {(alias, name): _load(tables[alias].column(name), zone) for alias, name in columns}
     rows = next((len(column) for column in loaded.values()), max((len(table) for table in tables.values()), default=1))
-    return Frame(loaded, rows, zone, _HANDLERS)
+    return ExprFrame(loaded, rows, zone, _HANDLERS)
 
 
 def _load(column: pa.ChunkedArray, zone: str) -> Value:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.types as pt
 
 from weft.local.expr.frame import Failed, Value
-from weft.local.expr.types import bounded, decimal_of
+from weft.local.expr.spark_types import bounded, decimal_of
 
 __all__ = ["add", "divide", "fit", "modulo", "multiply", "subtract", "to_double", "widen"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import pyarrow as pa
 import sqlglot
@@ -16,15 +17,22 @@ from weft.spec import Unbounded, Window
 from weft.spec.parse import WeftSql, render, resolve
 from weft.types import Side
 
-__all__ = ["Projection", "output_schema", "project"]
+__all__ = ["Projection"]
+
+
+class SideColumn(NamedTuple):
+    """A column of a side, by the side's alias."""
+
+    alias: str
+    name: str
 
 
 @dataclass(frozen=True)
 class Projection:
-    """Named outputs. A source is a column (alias, name), taken as it is whatever its type, or an expression."""
+    """Named outputs. A source is a column, taken as it is whatever its type, or an expression."""
 
     names: tuple[str, ...]
-    sources: tuple[tuple[str, str] | Compiled, ...]
+    sources: tuple[SideColumn | Compiled, ...]
     schema: pa.Schema
     aliases: tuple[str, str]
 
@@ -45,7 +53,9 @@ class Projection:
             )
         if select is not None and not list(select):
             raise SpecError.of(
-                "select is empty.", "Without it all columns of both sides are kept.", "leave it out, or name a column."
+                "select is empty.",
+                "Without it, the result has all columns of both sides.",
+                "leave it out, or name a column.",
             )
         for item in select if select is not None else [f"{alias}.*" for alias in aliases]:
             builder.item(item)
@@ -70,7 +80,7 @@ class Projection:
         """Make the output of pairs: row i of `left` with row i of `right`."""
         tables = dict(zip(self.aliases, (left, right), strict=True))
         columns = [
-            source.evaluate(tables) if isinstance(source, Compiled) else tables[source[0]].column(source[1])
+            source.evaluate(tables) if isinstance(source, Compiled) else tables[source.alias].column(source.name)
             for source in self.sources
         ]
         return pa.table(columns, schema=self.schema)
@@ -81,17 +91,17 @@ class _Builder:
         self.suffix, self.aliases = suffix, aliases
         self.schemas = dict(zip(aliases, (left, right), strict=True))
         self.names: list[str] = []
-        self.sources: list[tuple[str, str] | Compiled] = []
+        self.sources: list[SideColumn | Compiled] = []
 
-    def kind(self, source: tuple[str, str] | Compiled) -> pa.DataType:
-        return source.type if isinstance(source, Compiled) else self.schemas[source[0]].field(source[1]).type
+    def kind(self, source: SideColumn | Compiled) -> pa.DataType:
+        return source.type if isinstance(source, Compiled) else self.schemas[source.alias].field(source.name).type
 
     def item(self, item: str) -> None:
         for node in self._parse(item):
             star = node.find(exp.Star)
             if star is not None and any(star.args.values()):
                 raise SpecError.of(
-                    f"The select item {item!r} takes columns out of a star.",
+                    f"The select item {item!r} leaves columns of a star out.",
                     "A star stands for all columns of a side.",
                     "name the columns that you want.",
                 )
@@ -132,13 +142,13 @@ class _Builder:
     def _star(self, alias: str) -> None:
         for name in self.schemas[alias].names:
             taken = alias == self.aliases[1] and self._taken(name)
-            self._output(name + self.suffix if taken else name, (alias, name), f"{alias}.{name}")
+            self._output(name + self.suffix if taken else name, SideColumn(alias, name), f"{alias}.{name}")
 
     def _expression(self, node: exp.Expr) -> None:
         columns = [self.schemas[alias].names for alias in self.aliases]
         tree = resolve(node.unalias(), self.aliases, columns[0], columns[1])
         if isinstance(tree, exp.Column):
-            self._output(node.alias or tree.name, (tree.table, tree.name), render(tree))
+            self._output(node.alias or tree.name, SideColumn(tree.table, tree.name), render(tree))
             return
         named = tree.expression.name if isinstance(tree, exp.Dot) else render(tree)
         self._output(node.alias or named, compile_expression(tree, self.schemas), render(tree))
@@ -146,7 +156,7 @@ class _Builder:
     def _taken(self, name: str) -> bool:
         return name.lower() in {known.lower() for known in self.names}
 
-    def _output(self, name: str, source: tuple[str, str] | Compiled, text: str) -> None:
+    def _output(self, name: str, source: SideColumn | Compiled, text: str) -> None:
         if self._taken(name):
             raise SpecError.of(
                 f"Two output columns would be called {name!r}; the second is {text}.",
@@ -155,21 +165,3 @@ class _Builder:
             )
         self.names.append(name)
         self.sources.append(source)
-
-
-def output_schema(
-    select: Sequence[str] | None, suffix: str, left: pa.Schema, right: pa.Schema, aliases: tuple[str, str] = ("l", "r")
-) -> pa.Schema:
-    """Return the schema of the result.
-
-    >>> output_schema(None, "_right", pa.schema({"id": "int64"}), pa.schema({"id": "int64", "y": "string"})).names
-    ['id', 'id_right', 'y']
-    """
-    return Projection.of(select, suffix, left, right, aliases).schema
-
-
-def project(
-    select: Sequence[str] | None, suffix: str, left: pa.Table, right: pa.Table, aliases: tuple[str, str] = ("l", "r")
-) -> pa.Table:
-    """Return the output of pairs: row i of `left` with row i of `right`."""
-    return Projection.of(select, suffix, left.schema, right.schema, aliases).apply(left, right)

@@ -14,12 +14,12 @@ import pyarrow.types as pt
 from sqlglot import exp
 
 from weft.local.expr.cast import cast
-from weft.local.expr.frame import Failed, Frame, Handler, Unfit, Value, as_array
+from weft.local.expr.frame import ExprFrame, Failed, Handler, Unfit, Value, as_array
 
 __all__ = ["HANDLERS"]
 
 
-def _text(node: exp.Expr, frame: Frame) -> Value:
+def _text(node: exp.Expr, frame: ExprFrame) -> Value:
     return cast(frame.value(node), pa.string())
 
 
@@ -70,13 +70,13 @@ def _matches(value: Value, pattern: str, *, escape: str | None, flags: str) -> V
         return pc.match_substring_regex(value, regex)
     except pa.ArrowInvalid as error:
         raise Failed(
-            f"has a pattern that is not understood locally: {pattern!r}",
+            f"has a pattern that is not supported locally: {pattern!r}",
             f"It says: {error}.",
             "look-around and back references need Spark.",
         ) from None
 
 
-def _like(node: exp.Like | exp.ILike | exp.RegexpLike, frame: Frame, escape: str = "\\") -> Value:
+def _like(node: exp.Like | exp.ILike | exp.RegexpLike, frame: ExprFrame, escape: str = "\\") -> Value:
     plain = isinstance(node, exp.RegexpLike)
     flags = "is" if isinstance(node, exp.ILike) else "s"
     match = partial(_matches, escape=None if plain else escape, flags=flags)
@@ -84,29 +84,29 @@ def _like(node: exp.Like | exp.ILike | exp.RegexpLike, frame: Frame, escape: str
     return pc.invert(found) if node.args.get("negate") else found
 
 
-def _escape(node: exp.Escape, frame: Frame) -> Value:
+def _escape(node: exp.Escape, frame: ExprFrame) -> Value:
     return _like(node.this, frame, str(node.expression.name))
 
 
 def _affix(function: Callable[..., Value]) -> Handler:
-    def handle(node: exp.Binary, frame: Frame) -> Value:
+    def handle(node: exp.Binary, frame: ExprFrame) -> Value:
         parts = _text(node.this, frame), _text(node.expression, frame)
         return _per_parameter(function, *parts, pa.bool_())
 
     return handle
 
 
-def _contains(node: exp.Contains, frame: Frame) -> Value:
+def _contains(node: exp.Contains, frame: ExprFrame) -> Value:
     return _affix(pc.match_substring)(node, frame)
 
 
-def _length(node: exp.Length, frame: Frame) -> Value:
+def _length(node: exp.Length, frame: ExprFrame) -> Value:
     value = frame.value(node.this)
     return pc.binary_length(value) if pt.is_binary(value.type) else pc.utf8_length(cast(value, pa.string()))
 
 
 def _plain(function: Callable[..., Value]) -> Handler:
-    def handle(node: exp.Expr, frame: Frame) -> Value:
+    def handle(node: exp.Expr, frame: ExprFrame) -> Value:
         return function(_text(node.this, frame))
 
     return handle
@@ -117,7 +117,7 @@ def _upper(value: Value) -> Value:
     return pc.utf8_upper(pc.replace_substring(value, "ß", "ss"))
 
 
-def _trim(node: exp.Trim, frame: Frame) -> Value:
+def _trim(node: exp.Trim, frame: ExprFrame) -> Value:
     position = str(node.args.get("position") or "BOTH").upper()
     function = {"LEADING": pc.utf8_ltrim, "TRAILING": pc.utf8_rtrim}.get(position, pc.utf8_trim)
     characters = pa.scalar(" ") if node.args.get("expression") is None else _text(node.expression, frame)
@@ -141,7 +141,9 @@ def _cut(value: Value, start: int, length: int | None) -> Value:
     return pc.utf8_slice_codeunits(value, start, stop)
 
 
-def _substring(node: exp.Substring, frame: Frame) -> Value:
+def _substring(node: exp.Substring, frame: ExprFrame) -> Value:
+    if node.args.get("start") is None:
+        raise Unfit("has no position", "SUBSTRING takes a text, a position and a length.", "write SUBSTRING(x, 1, 3).")
     value, start = _text(node.this, frame), cast(frame.value(node.args["start"]), pa.int32())
     given = node.args.get("length")
     if given is None:
@@ -160,7 +162,7 @@ def _substring(node: exp.Substring, frame: Frame) -> Value:
     return _per_parameter(lambda part, at: _cut(part, at, length.as_py()), value, start, pa.string())
 
 
-def _concat(node: exp.Concat | exp.DPipe, frame: Frame) -> Value:
+def _concat(node: exp.Concat | exp.DPipe, frame: ExprFrame) -> Value:
     parts = node.expressions or [node.this, node.expression]
     values = [_text(part, frame) for part in parts]
     if all(isinstance(value, pa.Scalar) for value in values):

@@ -10,6 +10,11 @@ memoised recursion that returns the count and the areas (001-22), with Def. 6's 
 "Covers the area" means its result cells and every row and column (001-23). Of all splits at a row or a column only the
 tight ones are tried: growing a part adds tuples to it and nothing else. Bounds cut the search, not the result: a task
 holds V tuples and covers at most (V/2)^2 cells (Theorem 1), so an area needs at least that many.
+
+A *chain* is a special case: Eq. 14 with N(ca^d) in place of N_AD(ca^d), dichotomies that leave their top left part whole. It
+needs one pass over the corners of the staircase instead of all rectangles. With a narrow staircase and many tasks, areas are a
+row of small squares along the diagonal, and what counts is where exactly to cut: on a matrix of 256 rows that takes
+milliseconds, and one of 48 is too coarse.
 """
 
 from __future__ import annotations
@@ -20,10 +25,11 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.kernels.adsp_areas import chain_cuts
 from weft.routing.adsp.staircase import Staircase
 from weft.routing.adsp.varietal import task_counts
 
-__all__ = ["Mode", "Rectangle", "partition", "worst_case"]
+__all__ = ["Mode", "Rectangle", "chain", "partition", "worst_case"]
 
 Mode: TypeAlias = Literal["greedy", "dp"]
 Rectangle: TypeAlias = tuple[int, int, int, int]
@@ -170,3 +176,18 @@ def _size(areas: Ints) -> Ints:
 def _rectangle(area: Ints) -> Rectangle:
     r0, r1, c0, c1 = (int(edge) for edge in area)
     return r0, r1, c0, c1
+
+
+def chain(stairs: Staircase, memory: float) -> tuple[int, tuple[Rectangle, ...]]:
+    """Return the number of tasks and the areas of the best chain."""
+    columns = np.arange(len(stairs.columns) + 1)
+    tasks, areas = chain_cuts(
+        np.concatenate([[0.0], np.cumsum(stairs.rows)]),
+        np.concatenate([[0.0], np.cumsum(stairs.columns)]),
+        stairs.begin.astype(np.int64),
+        stairs.end.astype(np.int64),
+        np.searchsorted(stairs.end, columns, side="right").astype(np.int64),
+        np.concatenate([[0], np.searchsorted(stairs.begin, columns[:-1], side="right")]).astype(np.int64),
+        float(memory),
+    )
+    return int(tasks), tuple((int(r0), int(r1), int(c0), int(c1)) for r0, r1, c0, c1 in areas)

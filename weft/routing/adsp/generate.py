@@ -8,14 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.routing.adsp.area import Area, lay
-from weft.routing.adsp.chain import chain
-from weft.routing.adsp.dichotomy import Mode, Rectangle, partition
+from weft.routing.adsp.dichotomy import Mode, Rectangle, chain, partition
 from weft.routing.adsp.mapping import Mass, Pairing, assign
+from weft.routing.adsp.plan import Area, lay
 from weft.routing.adsp.staircase import Staircase
 from weft.routing.adsp.varietal import Varietal, varietal
 
-__all__ = ["Layout", "fitting", "generate", "place"]
+__all__ = ["AreaLayout", "fitting", "generate", "place"]
 
 
 _NEAR = 0.03
@@ -23,7 +22,7 @@ _NEAR = 0.03
 
 
 @dataclass(frozen=True)
-class Layout:
+class AreaLayout:
     """A scheme before tasks have numbers: key intervals, volumes and shape of each area."""
 
     left: tuple[tuple[int, int], ...]
@@ -45,7 +44,7 @@ class Layout:
 def generate(
     stairs: Staircase, memory: float, *, mode: Mode = "greedy", tries: int | None = 2, exhaustive: bool = False,
     coarse: int = 32,
-) -> Layout:  # fmt: skip
+) -> AreaLayout:  # fmt: skip
     """Return the scheme with the fewest tasks of at most `memory` tuples each.
 
     Algorithm 2 runs on the matrix compressed to `coarse` rows and columns (all of it where it is small), a chain of
@@ -59,9 +58,9 @@ def generate(
     return layout
 
 
-def _layout(stairs: Staircase, areas: Sequence[Rectangle], memory: float, exhaustive: bool) -> Layout:
+def _layout(stairs: Staircase, areas: Sequence[Rectangle], memory: float, exhaustive: bool) -> AreaLayout:
     volumes = [(float(stairs.rows[r0:r1].sum()), float(stairs.columns[c0:c1].sum())) for r0, r1, c0, c1 in areas]
-    return Layout(
+    return AreaLayout(
         tuple(stairs.row_words(r0, r1) for r0, r1, _, _ in areas),
         tuple(stairs.column_words(c0, c1) for _, _, c0, c1 in areas),
         tuple(volumes),
@@ -72,7 +71,7 @@ def _layout(stairs: Staircase, areas: Sequence[Rectangle], memory: float, exhaus
 def fitting(
     stairs: Staircase, tasks: int, *, mode: Mode = "greedy", tries: int | None = 2, exhaustive: bool = False,
     steps: int = 16,
-) -> Layout:  # fmt: skip
+) -> AreaLayout:  # fmt: skip
     """Return the scheme of at most `tasks` tasks with the least input of the fullest.
 
     Chains take milliseconds, so bisection looks for the smallest memory with them; then Algorithm 2 tries to do better.
@@ -105,7 +104,7 @@ def fitting(
 
 
 def place(
-    layout: Layout, before: Sequence[Area], mass: Mass, tasks: int, pairing: Pairing = "greedy"
+    layout: AreaLayout, before: Sequence[Area], mass: Mass, tasks: int, pairing: Pairing = "greedy"
 ) -> tuple[Area, ...]:
     """Lay the areas out beside those before: divisions aligned to the area they share most with, tasks by Algorithm 4."""
     areas, start = [], 0

@@ -1,13 +1,13 @@
-"""What `auto` runs for bands and inequalities: key ranges while they are even, A-DSP's areas once they are not.
+"""What `auto` runs for bands and inequalities: key ranges while they are balanced, then A-DSP areas.
 
-A range keeps every row once, which nothing betters while keys lie still and no single key is hot. Boundaries that were
-even and are not any more say that the keys moved; boundaries that would be uneven however they are cut say that some keys
-are too hot for one task. Both are measured on what the tasks hold, and both call for areas, which follow the keys and split
-a hot key over several tasks. The way back is never taken: areas of even, still keys are key ranges too, so there is
-nothing to win by it, and nothing can swing to and fro. From there on `Adsp` decides, with its own patience.
+Ranges store every row once, which is optimal while keys are stationary and no single key is hot. If balanced ranges become
+unbalanced, the keys moved; if ranges would be unbalanced however they are cut, some keys are too hot for one task. Both are
+measured on what the tasks hold, and both call for areas, which follow the keys and split a hot key over several tasks. The
+scheme never switches back: areas of uniform, stationary keys are key ranges too, so nothing would be gained, and plans cannot
+oscillate. From then on `Adsp` decides, with its own patience.
 
-An inequality reaches half of all ranges, so for it the matrix it starts with stays, until areas that leave out what
-cannot match relieve its tasks.
+An inequality reaches half of all ranges, so it keeps the matrix it starts with until areas, which skip impossible pairs, lower
+the load of its tasks.
 """
 
 from __future__ import annotations
@@ -19,20 +19,18 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.errors import SpecError
-from weft.routing.adsp.area import Area, lay
-from weft.routing.adsp.flow import flow_noted, flows
 from weft.routing.adsp.generate import place
 from weft.routing.adsp.histogram import Histogram
-from weft.routing.adsp.notes import LEAST, Seen, keys_noted
-from weft.routing.adsp.order import ordering
-from weft.routing.adsp.plan import AreaPlan
+from weft.routing.adsp.notes import LEAST, Gathered, flow_noted, flows, keys_noted
+from weft.routing.adsp.plan import Area, AreaPlan, lay
 from weft.routing.adsp.scheme import Adsp
 from weft.routing.adsp.varietal import Varietal
-from weft.routing.matrix import MatrixPlan, best_shape
+from weft.routing.conditions import Need, ordering
+from weft.routing.fixed import MatrixPlan, best_shape
 from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
-from weft.routing.scheme import Notes, Scheme, TaskStats, TaskView
+from weft.routing.registry import SCHEMES
+from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Op
 from weft.spec.options import check_count, check_number
 from weft.types import SIDES, WORD_MAX, WORD_MIN
@@ -40,16 +38,19 @@ from weft.types import SIDES, WORD_MAX, WORD_MIN
 __all__ = ["Ordered"]
 
 
+@SCHEMES.register
 @dataclass(frozen=True)
 class Ordered(Scheme):
-    """Key ranges that give way to areas of the ordered tuple matrix.
+    """Key ranges that switch to areas of the ordered tuple matrix.
 
-    `imbalance` is what the fullest task may hold over the mean; `enough` the rows per task below which no migration is
-    worth its while; `patience` the batches that a plan stays in force at least.
+    `imbalance` is the load of the fullest task relative to the mean above which the plan changes, `enough` the number of rows per
+    task below which nothing migrates, and `patience` the number of batches for which a plan stays in force.
     """
 
     name: ClassVar[str] = "ordered"
     reaches: ClassVar[tuple[str, ...]] = ("range", "areas")
+    needs = (Need.ORDER,)
+    at_need = "A-DSP areas if needed"
 
     imbalance: float = 1.3
     enough: float = 1000.0
@@ -57,9 +58,11 @@ class Ordered(Scheme):
     size: int = 256
 
     def __post_init__(self) -> None:
-        check_number("imbalance", self.imbalance, "what the fullest task may hold over the mean", "use 1.3.", least=1)
+        check_number(
+            "imbalance", self.imbalance, "the load of the fullest task relative to the mean", "use 1.3.", least=1
+        )
         check_number("enough", self.enough, "the rows per task below which nothing migrates", "use 1000.")
-        check_count("patience", self.patience, "batches that a plan stays in force at least", "use patience=4.")
+        check_count("patience", self.patience, "batches for which a plan stays in force", "use patience=4.")
         check_count("size", self.size, "rows of the compressed matrix", "use size=256.", least=2)
 
     @property
@@ -74,16 +77,17 @@ class Ordered(Scheme):
             return False
         return within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None
 
-    def initial(self, spec: JoinSpec, tasks: int) -> Plan:
-        if ordering(spec) is None:
-            raise SpecError.of(
-                "scheme='ordered' needs a band, an inequality or an equality between keys.",
-                f"The condition is {spec.condition.text}, the window {spec.window}.",
-                "use scheme='matrix', which serves any condition.",
-            )
+    @classmethod
+    def examples(cls) -> tuple[Scheme, ...]:
+        return (Ordered(imbalance=1.0, enough=0, patience=1, size=8),)
+
+    def later_plan(self, spec: JoinSpec, tasks: int) -> Plan | None:
+        return RangePlan.over(spec.access, tasks, ()) if self.ranges(spec) else None
+
+    def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
         return MatrixPlan(tasks, *best_shape(tasks))
 
-    def watch(self, spec: JoinSpec, view: TaskView, before: Notes) -> Notes:
+    def watch(self, spec: JoinSpec, view: BatchView, before: Notes) -> Notes:
         if isinstance(view.plan, AreaPlan):
             return self.areas.watch(spec, view, before)
         term = ordering(spec)
@@ -108,7 +112,7 @@ class Ordered(Scheme):
             return plan, ""
         return self._first(spec, plan, seen)
 
-    def _first(self, spec: JoinSpec, plan: Plan, seen: Seen) -> tuple[Plan, str]:
+    def _first(self, spec: JoinSpec, plan: Plan, seen: Gathered) -> tuple[Plan, str]:
         """Leave the matrix of the first batches: for ranges if they would be even, else for areas if these help.
 
         Areas wait until the keys were watched for `patience` batches, for the matrix is where keys that run away end up.
@@ -117,7 +121,7 @@ class Ordered(Scheme):
         if not self.ranges(spec):
             if not watched:
                 return plan, ""
-            return self._changed(spec, plan, seen, seen.fullest, "areas leave out what cannot match")
+            return self._changed(spec, plan, seen, seen.fullest, "areas skip impossible pairs")
         fresh = RangePlan.over(spec.access, plan.tasks, _cut(seen, plan.tasks))
         uneven = _imbalance(fresh, seen)
         if uneven > self.imbalance and not watched:
@@ -129,23 +133,22 @@ class Ordered(Scheme):
                 return after, why
         return (fresh, "first boundaries from samples") if fresh.bounds else (plan, "")
 
-    def _uneven(self, spec: JoinSpec, plan: RangePlan, seen: Seen) -> tuple[Plan, str]:
+    def _uneven(self, spec: JoinSpec, plan: RangePlan, seen: Gathered) -> tuple[Plan, str]:
         now = seen.fullest / seen.mean
         if now <= self.imbalance:
             return plan, ""
         fresh = RangePlan.over(spec.access, plan.tasks, _cut(seen, plan.tasks))
         again = _imbalance(fresh, seen)
         cause = "keys moved" if again <= self.imbalance else "keys too hot for a range"
-        told = f"{cause}: the fullest range holds {now:.1f} times the mean, {again:.1f} if cut anew"
+        told = f"{cause}: the fullest range holds {now:.1f} times the mean, {again:.1f} with new boundaries"
         after, why = self._changed(spec, plan, seen, seen.fullest, told)
         if not why and again < 0.8 * now:  # areas would not do (they know no interval), other boundaries would
             return fresh, f"fullest range at {now:.1f} times the mean, {again:.1f} with new boundaries"
         return after, why
 
-    def _changed(self, spec: JoinSpec, plan: Plan, seen: Seen, fullest: float, told: str) -> tuple[Plan, str]:
+    def _changed(self, spec: JoinSpec, plan: Plan, seen: Gathered, fullest: float, told: str) -> tuple[Plan, str]:
         """Change to areas if they relieve the fullest task."""
-        first = self.areas.initial(spec, plan.tasks)
-        assert isinstance(first, AreaPlan)
+        first = self.areas.first_plan(spec, plan.tasks)
         layout, moving = self.areas.spread(spec, seen, plan.tasks)
         if layout.fullest >= self.areas.gain * fullest:
             return plan, ""
@@ -171,7 +174,7 @@ def _mark(plan: Plan) -> int:
     return zlib.crc32(repr(plan).encode())
 
 
-def _gathered(plan: Plan, stats: list[TaskStats]) -> Seen | None:
+def _gathered(plan: Plan, stats: list[TaskStats]) -> Gathered | None:
     """Add up what the tasks noted under this plan; None when they tell of another one."""
     mark = _mark(plan)
     if len(stats) != plan.tasks or any(one.notes.get("epoch") != mark or "keys" not in one.notes for one in stats):
@@ -181,10 +184,10 @@ def _gathered(plan: Plan, stats: list[TaskStats]) -> Seen | None:
         noted = [Histogram.of_json(one.notes["keys"][side]).scaled(one.keeps(side) / copies) for one in stats]
         sides.append(Histogram.merged(noted))
     held = {task: sum(one.keeps(side) for side in SIDES) for task, one in enumerate(stats)}
-    return Seen(sides[0], sides[1], held, min(one.notes["age"] for one in stats), flows(stats))
+    return Gathered(sides[0], sides[1], held, min(one.notes["age"] for one in stats), flows(stats))
 
 
-def _cut(seen: Seen, tasks: int) -> tuple[int, ...]:
+def _cut(seen: Gathered, tasks: int) -> tuple[int, ...]:
     """Cut both streams together into equal shares; a key that fills several shares gives one cut."""
     both = Histogram.merged([seen.left, seen.right])
     total = np.cumsum(both.weights)
@@ -192,7 +195,7 @@ def _cut(seen: Seen, tasks: int) -> tuple[int, ...]:
     return tuple(int(cut) for cut in np.unique(both.keys[at]) if cut > both.keys[0])
 
 
-def _imbalance(plan: RangePlan, seen: Seen) -> float:
+def _imbalance(plan: RangePlan, seen: Gathered) -> float:
     """Return what the fullest range holds over the mean."""
     both = Histogram.merged([seen.left, seen.right])
     owner = np.searchsorted(np.array(plan.bounds, np.int64), both.keys, side="right")

@@ -6,19 +6,21 @@ what remains of it, D^L, makes the shorter line, on which P is cut anew into P_�
 
 Guards that the paper leaves out (001-14): a P_γ of 0 and a line without room for D are skipped; without a full line
 (D_γ^f = 0) the extra cells are the matrix; P_δ = P_γ is one more full line. Theorem 2's optimality does not hold
-(001-15), so `exhaustive=True` tries every P_γ.
+(001-15), so `exhaustive=True` tries every P_γ. The equations are `weft.kernels.adsp_areas.area_shape`: the search for areas asks
+them millions of times. Here candidates are compared.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weft.errors import SpecError
+from weft.kernels.adsp_areas import area_shape, area_task_counts
 
 __all__ = ["Along", "Varietal", "regular_tasks", "task_counts", "varietal"]
 
@@ -122,20 +124,12 @@ def _parts(primary: float, memory: float, exhaustive: bool, best: int | None) ->
 
 def _of(primary: float, secondary: float, parts: int, memory: float, along: Along) -> Varietal | None:
     """Return the matrix of one P_γ, None where it has no room (001-14)."""
-    if parts < 1 or memory - primary / parts <= _CLOSE * memory:
+    found = area_shape(float(primary), float(secondary), float(parts), float(memory))
+    used, lines, extra = (int(count) for count in found[:3])
+    if not used:
         return None
-    room = memory - primary / parts
-    full = _down(secondary / room)  # D_γ^f
-    remaining = secondary - full * room  # D^L, Eq. 12
-    if remaining <= _CLOSE * secondary:
-        return _turned(parts, full, along)
-    extra = _up(primary / (memory - remaining))  # P_δ, Eq. 12
-    if not full:  # all tasks are "additional": a matrix of one line
-        return _turned(extra, 1, along)
-    if extra >= parts:  # a full line after all; then every line may be equally wide
-        return _turned(parts, full + 1, along)
-    turned = _turned(parts, full, along)
-    return replace(turned, extra=extra, along=along, rest=remaining / secondary)
+    turned = _turned(used, lines, along)
+    return replace(turned, extra=extra, along=along, rest=found[3] / secondary) if extra else turned
 
 
 def _turned(parts: int, lines: int, along: Along) -> Varietal:
@@ -144,33 +138,8 @@ def _turned(parts: int, lines: int, along: Along) -> Varietal:
 
 
 def task_counts(left: Floats, right: Floats, memory: float) -> Counts:
-    """Return N_o of many areas at once: Algorithm 1 (four candidates) on whole arrays."""
-    best = np.full(len(left), np.iinfo(np.int64).max, np.int64)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        for primary, secondary in ((left, right), (right, left)):
-            halves = 2 * primary / memory
-            for parts in (_ceil(halves), _floor(halves)):
-                best = np.minimum(best, _count(primary, secondary, parts, memory))
-    flat = np.maximum(1, _ceil(left / memory)) * np.maximum(1, _ceil(right / memory))
-    return np.where((left <= 0) | (right <= 0), flat, best).astype(np.int64)
-
-
-def _count(primary: Floats, secondary: Floats, parts: Floats, memory: float) -> Counts:
-    room = memory - primary / parts
-    full = _floor(secondary / room)
-    remaining = secondary - full * room
-    extra = np.minimum(_ceil(primary / (memory - remaining)), np.where(full > 0, parts, np.inf))
-    count = parts * full + np.where(remaining <= _CLOSE * secondary, 0, extra)
-    usable = (parts >= 1) & (room > _CLOSE * memory)
-    return np.where(usable, np.where(usable, count, 0), 2.0**62).astype(np.int64)
-
-
-def _ceil(value: NDArray[Any]) -> Floats:
-    return np.asarray(np.ceil(value * (1 - _CLOSE)))
-
-
-def _floor(value: NDArray[Any]) -> Floats:
-    return np.asarray(np.floor(value * (1 + _CLOSE)))
+    """Return N_o of many areas at once: Algorithm 1, four candidates each."""
+    return area_task_counts(left, right, float(memory))
 
 
 def _up(value: float) -> int:

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-from weft.routing.documents.groups import association_groups, equivalence_groups, filled, merged_groups
-from weft.routing.documents.notes import note_documents, noted_of
-from weft.routing.documents.others import disjoint_groups, set_cover
-from weft.routing.documents.plan import DocumentPlan, Quality, gini, quality_of, tasks_of
-from weft.routing.documents.sample import Sample, expansion_for
-from weft.routing.documents.schemes import (
-    DOCUMENT_SCHEMES,
-    Association,
-    Auto,
-    Disjoint,
-    DocumentScheme,
-    Everywhere,
-    SetCover,
-    document_scheme,
-    worse,
+from weft.routing.documents.groups import (
+    Group,
+    Sample,
+    association_groups,
+    equivalence_groups,
+    expansion_for,
+    filled,
+    merged_groups,
 )
+from weft.routing.documents.notes import DocumentView, document_measures, note_documents, noted_of
+from weft.routing.documents.plan import DocumentPlan, Quality, gini, quality_of, tasks_of
+from weft.routing.documents.scheme import DOCUMENT_SCHEMES, Association, Auto, DocumentScheme, document_scheme, worse
 
 __all__ = [
-    "DOCUMENT_SCHEMES", "Association", "Auto", "Disjoint", "DocumentPlan", "DocumentScheme", "Everywhere", "Quality",
-    "Sample", "SetCover", "association_groups", "disjoint_groups", "document_scheme", "equivalence_groups",
-    "expansion_for", "filled", "gini", "merged_groups", "note_documents", "noted_of", "quality_of", "set_cover",
-    "tasks_of", "worse",
+    "DOCUMENT_SCHEMES", "Association", "Auto", "DocumentPlan", "DocumentScheme", "DocumentView", "Group", "Quality", "Sample",
+    "association_groups", "document_measures", "document_scheme", "equivalence_groups", "expansion_for", "filled", "gini",
+    "merged_groups", "note_documents", "noted_of", "quality_of", "tasks_of", "worse",
 ]  # fmt: skip

@@ -5,19 +5,32 @@ Each document is noted by exactly one of its tasks, drawn by the document's `u`,
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from weft.kernels.doc_route import routing_pairs
-from weft.routing.documents.plan import DocumentPlan, tasks_of
-from weft.types import U32, Bools, Words
+from weft.kernels.documents.routing_pairs import routing_pairs
+from weft.routing.documents.plan import DocumentPlan, gini, tasks_of
+from weft.routing.scheme import BatchView, Notes
+from weft.types import SIDES, U32, Bools, Words
 
-__all__ = ["Documents", "Noted", "note_documents", "noted_of", "noting"]
+__all__ = [
+    "DocumentView",
+    "Documents",
+    "Noted",
+    "document_measures",
+    "note_batch",
+    "note_documents",
+    "noted_of",
+    "noting",
+]
 
 _PAIRS, _UNSEEN = 4_096, 512
+
+LONGEST = 256
+"""Longer names are not told to the control step, so their attributes are never expanded."""
 
 Documents = tuple[Words, Words, Words]
 """Offsets, attribute words, pair words."""
@@ -39,6 +52,27 @@ class Noted:
     unseen: dict[int, int]
     names: dict[int, str] = field(default_factory=dict)
     """The quoted names of the sample's attributes."""
+
+
+@dataclass(frozen=True)
+class DocumentView(BatchView):
+    """One task's batch of documents. `said` gives their words, left before right, and what names attributes by words."""
+
+    said: Callable[[], tuple[Documents, Callable[[Words], dict[int, str]]]]
+
+
+def note_batch(view: DocumentView, before: Mapping[str, Any]) -> Notes:
+    """Return the notes of one task's batch, with the names of the attributes in its sample."""
+    plan, (documents, names_of) = view.plan, view.said()
+    assert isinstance(plan, DocumentPlan)
+    some = [view.probed[side][-plan.width :] for side in SIDES if view.probed[side].shape[1]]
+    bits = np.concatenate(some, axis=1) if some else np.zeros((plan.width, 0), np.int64)
+    u = np.concatenate([view.draws[side] for side in SIDES])
+    notes = note_documents(plan, view.task, documents, bits, u, before)
+    if "sample" in notes:
+        told = names_of(np.unique(np.array(notes["sample"][1], np.int64)))
+        notes["names"] = [[word, name] for word, name in told.items() if len(name) <= LONGEST]
+    return notes
 
 
 def noting(plan: DocumentPlan, task: int, bits: Words, u: U32) -> Bools:
@@ -122,3 +156,26 @@ def _written(documents: Documents) -> list[list[int]]:
 def _read(written: list[list[int]]) -> Documents:
     sizes, attrs, pairs = (np.array(column, np.int64) for column in written)
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), attrs, pairs
+
+
+def document_measures(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Add up the metrics of all tasks of a batch.
+
+    Replication, largest share of documents at one task, Gini coefficient of the tasks' loads, whether the plan changed,
+    lines that were refused, and seconds for state, for building trees and for the pairs (the building is part of these).
+    """
+    noted = [m.get("notes", {}) for m in found]
+    documents, loads = sum(n.get("documents", 0) for n in noted), [n.get("load", 0) for n in noted]
+    seconds = [m.get("seconds", {}) for m in found]
+    return {
+        "documents": documents,
+        "pairs": sum(m.get("pairs", 0) for m in found),
+        "replication": sum(n.get("sent", 0) for n in noted) / max(documents, 1),
+        "max load": max(loads, default=0) / max(documents, 1),
+        "gini": gini(loads),
+        "repartitioned": any(m.get("migrated") for m in found),
+        "refused": sum(m.get("refused", 0) for m in found),
+        "state seconds": sum(s.get("state", 0.0) for s in seconds),
+        "build seconds": sum(s.get("build", 0.0) for s in seconds),
+        "join seconds": sum(s.get("pairs", 0.0) for s in seconds),
+    }

@@ -15,8 +15,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.kernels.doc_names import named_otherwise
-from weft.kernels.doc_route import routed, routing_pairs
+from weft.kernels.documents.attributes import named_otherwise
+from weft.kernels.documents.routing_pairs import routed, routing_pairs
 from weft.routing.plan import Plan
 from weft.types import Words
 
@@ -58,6 +58,10 @@ class DocumentPlan(Plan):
         """Return the plan of a table from pairs to task bits."""
         pairs = tuple(sorted(table))
         return cls(tasks, pairs, tuple(table[pair] for pair in pairs), expansion, spread=spread, alone=alone)
+
+    @property
+    def title(self) -> str:
+        return f"{len(self.pairs)} pairs"
 
     def table(self) -> dict[int, int]:
         """Return the tasks of each pair as bits."""

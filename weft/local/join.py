@@ -1,0 +1,168 @@
+"""`weft.local.join`: pyarrow tables in, a pyarrow table out, no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from weft.engine import Job, Pairs, RowJoiner
+from weft.errors import SpecError
+from weft.local.analyze import Analyzed, analyze
+from weft.local.checks import check_fed, check_table, check_text, check_types, check_window, next_batch, opened, shown
+from weft.local.expr import Projection
+from weft.local.runtime import LocalRun, feed_whole
+from weft.local.sources import TableSource, carried, time_orders
+from weft.planner import Explanation, check_switch, check_tasks, choose, explain_join
+from weft.routing import Scheme
+from weft.spec import JoinSpec, Window, build_spec, unbounded, with_delays
+from weft.spec.options import check_kind
+from weft.state import MemoryStore, StateStore
+from weft.types import SIDES, Side
+
+__all__ = ["Join", "explain", "join", "self_join"]
+
+
+class Join:
+    """A local join that takes its input batch by batch; `join` and `self_join` take whole tables."""
+
+    def __init__(
+        self, left: pa.Schema, right: pa.Schema, *, on: str, window: Window | None = None, scheme: str | Scheme = "auto",
+        index: str = "auto", tasks: int = 1, select: Sequence[str] | None = None, suffix: str = "_right",
+        state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"), unordered: bool = False,
+    ) -> None:  # fmt: skip
+        check_tasks(tasks, "leave it out for one.")
+        check_text("on", on, "l.price < r.bid")
+        check_text("suffix", suffix, "_right")
+        check_switch("unordered", unordered)
+        for side, schema in zip(SIDES, (left, right), strict=True):
+            check_types(side, schema)
+        window = window if window is not None else unbounded()
+        check_window(window, left, right)
+        itself = aliases == ("a", "b")
+        window = with_delays(window, time_orders(window, {"left": left, "right": right}), one_stream=itself)
+        self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
+        self.schemas = {"left": left, "right": right}
+        self.projection = Projection.of(select, suffix, left, right, aliases)
+        self.schema = carried(self.projection.schema, window, self.projection.times(window), one_stream=itself)
+        self.projection = replace(self.projection, schema=self.schema)
+        self.spec: JoinSpec = build_spec(
+            self.analyzed.condition, window, left_schema=shown(left), right_schema=shown(right),
+            self_join=itself, unordered=unordered,
+        )  # fmt: skip
+        self.choice = choose(self.spec, tasks, scheme, index)
+        sources: dict[Side, TableSource] = {
+            side: TableSource(self.spec, self.analyzed, side, schema)
+            for side, schema in zip(SIDES, (left, right), strict=True)
+        }
+        payload = {side: sources[side].payload for side in SIDES}
+        self.job = Job(self.spec, self.choice.scheme, self.choice.index, tasks, payload)
+        fingerprint = self.spec.fingerprint()
+        self.store: StateStore = MemoryStore(fingerprint) if state is None else opened(state, fingerprint)
+        self.run = LocalRun(
+            RowJoiner(self.job), sources, self.store, next_batch(self.store, self.spec) if isinstance(state, str) else 0
+        )
+
+    def feed(
+        self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()
+    ) -> Iterator[pa.Table]:
+        """Yield the result of one batch, chunk by chunk. A self join takes input on the left only.
+
+        With a state folder, the next batch follows the last finished one, even if another process finished it.
+        """
+        if self.spec.self_join and not (isinstance(right, Sequence) and not right):
+            raise SpecError.of("A self join was fed on the right.", "It reads one stream.", "feed it on the left only.")
+        for side, tables in zip(SIDES, (left, right), strict=True):
+            for table in (
+                [tables] if isinstance(tables, pa.Table) else tables if isinstance(tables, Sequence) else [tables]
+            ):
+                check_fed(side, table, self.schemas[side])
+        yield from self.projected(self.run.feed(left, right))
+
+    def projected(self, found: Iterable[Pairs]) -> Iterator[pa.Table]:
+        """Yield the selected columns of the pairs that satisfy the residual."""
+        for pairs in found:
+            kept = self._kept(pairs)
+            if kept[0].num_rows:
+                yield self.projection.apply(*kept)
+
+    def _kept(self, pairs: Pairs) -> tuple[pa.Table, pa.Table]:
+        left, right = (
+            table.rename_columns(self.schemas[side].names)
+            for side, table in zip(("left", "right"), (pairs.left, pairs.right), strict=True)
+        )
+        residual, (one, two) = self.analyzed.residual, self.analyzed.aliases
+        if residual is None:
+            return left, right
+        keep = _true(residual.evaluate({one: left, two: right}))
+        if pairs.swapped is not None:
+            turned = _true(residual.evaluate({one: right, two: left}))
+            keep = pa.compute.and_(keep, pa.compute.invert(pa.compute.and_(pairs.swapped, turned)))
+        return left.filter(keep), right.filter(keep)
+
+
+def _true(mask: pa.ChunkedArray | pa.Array) -> pa.Array:
+    filled = (mask.cast(pa.bool_()) if pa.types.is_null(mask.type) else mask).fill_null(
+        False
+    )  # NULL has a type of its own
+    return filled.combine_chunks() if isinstance(filled, pa.ChunkedArray) else filled
+
+
+def join(
+    left: pa.Table, right: pa.Table, *, on: str, how: str = "inner", window: Window | None = None,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, batch: int | None = None,
+    select: Sequence[str] | None = None, suffix: str = "_right",
+) -> pa.Table:  # fmt: skip
+    """Join two Arrow tables as if they were streams that arrive `batch` rows at a time (all at once by default).
+
+    The parameters are the same as in `weft.join`.
+
+    >>> import pyarrow as pa
+    >>> import weft
+    >>> orders = pa.table({"id": [1, 2, 3], "price": [10.0, 20.0, 30.0]})
+    >>> quotes = pa.table({"bid": [15.0, 25.0]})
+    >>> weft.local.join(orders, quotes, on="l.price < r.bid", select=["l.id", "r.bid"]).sort_by("id").to_pylist()
+    [{'id': 1, 'bid': 15.0}, {'id': 1, 'bid': 25.0}, {'id': 2, 'bid': 25.0}]
+    """
+    check_kind(how)
+    for side, table in zip(SIDES, (left, right), strict=True):
+        check_table(side, table)
+    made = Join(
+        left.schema, right.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select, suffix=suffix,
+    )  # fmt: skip
+    return feed_whole(made.feed, made.schema, batch, left, right)
+
+
+def self_join(
+    table: pa.Table, *, on: str, how: str = "inner", window: Window | None = None, unordered: bool = False,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, batch: int | None = None,
+    select: Sequence[str] | None = None, suffix: str = "_right",
+) -> pa.Table:  # fmt: skip
+    """Join an Arrow table with itself. The aliases are `a` and `b`, the parameters the same as in `weft.self_join`.
+
+    >>> import pyarrow as pa
+    >>> import weft
+    >>> trips = pa.table({"id": [1, 2, 3], "fare": [5.0, 7.0, 7.2]})
+    >>> near = weft.local.self_join(trips, on="abs(a.fare - b.fare) <= 0.5", unordered=True, select=["a.id AS x", "b.id AS y"])
+    >>> near.to_pylist()
+    [{'x': 3, 'y': 2}]
+    """
+    check_kind(how)
+    check_table("left", table)
+    made = Join(
+        table.schema, table.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
+        suffix=suffix, aliases=("a", "b"), unordered=unordered,
+    )  # fmt: skip
+    return feed_whole(made.feed, made.schema, batch, table)
+
+
+def explain(
+    left: pa.Schema, right: pa.Schema | None = None, *, on: str, window: Window | None = None,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1,
+) -> Explanation:  # fmt: skip
+    """Show how a join of tables with these schemas would run. Without `right`, explain a self join."""
+    aliases = ("l", "r") if right is not None else ("a", "b")
+    other = left if right is None else right
+    made = Join(left, other, on=on, window=window, scheme=scheme, index=index, tasks=tasks, aliases=aliases)
+    return explain_join(made.spec, made.choice, tasks, streaming=True)

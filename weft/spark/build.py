@@ -1,0 +1,299 @@
+"""From two frames and what was asked of them to a join that is known to be sound, and to its DataFrame.
+
+It uses only `mapInArrow`, `unionAll` and `repartitionById`, so sinks, triggers, checkpoints and downstream operators remain
+Spark's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import BooleanType, StructField, StructType
+
+from weft.engine import Job, RowJoiner
+from weft.errors import SpecError, about
+from weft.kernels import words_of
+from weft.planner import Choice, check_switch, choose
+from weft.routing import Plan, Range, Scheme, TaskStats
+from weft.spark.analysis import (
+    SELF,
+    Analyzed,
+    Carried,
+    Output,
+    SideInput,
+    analyze,
+    arrives_in_any_order,
+    arrow_schema,
+    check_is_window,
+    check_time_columns,
+    self_inputs,
+    side_input,
+    time_orders,
+)
+from weft.spark.hooks import register
+from weft.spark.join_task import JoinTask, side_by_side
+from weft.spark.reports import counted_pairs, observed_routes
+from weft.spark.route_task import RouteTask, TypedRows
+from weft.spark.shuttle import SHIPPED_DDL, roll_call
+from weft.spark.state_place import StatePlace, name_for, state_place, tasks_for
+from weft.spark.workers import check_workers
+from weft.spec import JoinSpec, Window, build_spec, unbounded, with_delays
+from weft.state import Derived
+from weft.types import SIDES, Side
+
+__all__ = ["Built", "JoinOptions", "build"]
+
+_SAMPLE = 2_000
+"""Rows of a side that a static join looks at to find the boundaries of ranges."""
+
+
+@dataclass(frozen=True)
+class JoinOptions:
+    """What was asked of a join, as `weft.join` and `weft.self_join` describe it."""
+
+    on: str | Column
+    window: Window | None = None
+    scheme: str | Scheme = "auto"
+    index: str = "auto"
+    tasks: int | None = None
+    select: Sequence[str | Column] | None = None
+    suffix: str = "_right"
+    state: str | None = None
+    name: str | None = None
+    unordered: bool = False
+
+
+def build(
+    left: DataFrame, right: DataFrame, asked: JoinOptions, *, itself: bool = False, explaining: bool = False
+) -> Built:  # fmt: skip
+    """Check a join, of two frames or of one with `itself`, and everything it rests on; nothing runs yet."""
+    frames: dict[Side, DataFrame] = {"left": left, "right": right}
+    _check_frames(frames, asked)
+    spark, streaming = left.sparkSession, left.isStreaming
+    window = asked.window if asked.window is not None else unbounded()
+    check_is_window(window)
+    _check_options(frames, asked)
+    check_workers(spark)
+    with about("tasks"):
+        tasks = tasks_for(spark, asked.tasks)
+    with about("on"):
+        analyzed = analyze(left, right, asked.on, asked.select, asked.suffix, _aliases(itself), asked.unordered)
+    with about("window"):
+        check_time_columns(window, analyzed.frames)
+        if streaming:
+            window = with_delays(window, time_orders(window, frames), one_stream=itself)
+    spec = build_spec(
+        analyzed.condition, window, left_schema=_shown(analyzed, "left"),
+        right_schema=_shown(analyzed, "right"), self_join=itself, unordered=asked.unordered,
+    )  # fmt: skip
+    choice = choose(spec, tasks, asked.scheme, asked.index)
+    sides = (
+        self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
+    )
+    with about("state"):
+        keeps = streaming and not explaining
+        where = state_place(spark, asked.state, asked.name or name_for(left, right)) if keeps else None
+    carried = Carried.of(
+        spark, window, frames, [output.plain for output in analyzed.outputs],
+        one_stream=spec.self_join, taken=analyzed.taken,
+    )  # fmt: skip
+    return Built(analyzed, spec, choice, tasks, sides, where, carried)
+
+
+def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
+    """Refuse what is no frame, a stream with a table, and streams without a window."""
+    for side, frame in frames.items():
+        if not isinstance(frame, DataFrame):
+            raise SpecError.of(
+                f"The {side} side is a {type(frame).__name__}.",
+                "weft.join takes PySpark DataFrames.",
+                "for pyarrow tables use weft.local.join.",
+            )
+    streaming = frames["left"].isStreaming
+    if streaming != frames["right"].isStreaming:
+        kinds = ("streaming", "static") if streaming else ("static", "streaming")
+        raise SpecError.of(
+            f"The left side is {kinds[0]} and the right side {kinds[1]}.",
+            "weft.join takes two streams or two static frames.",
+            "Spark joins a stream with a static frame itself; or read the static side as a stream too.",
+        )
+    if streaming and asked.window is None:
+        raise SpecError.of(
+            "A join of streams needs a window.",
+            "There are: within, last, tumbling, tumbling_rows, unbounded.",
+            "write window=weft.within('10 seconds', on='ts'), or weft.unbounded() to keep everything.",
+        )
+
+
+def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
+    """Refuse options of the wrong type, and frames whose columns cannot be told apart."""
+    check_switch("unordered", asked.unordered)
+    given: object = asked.suffix
+    if not isinstance(given, str):
+        raise SpecError.of(
+            f"suffix={given!r}.", "It is added to right columns that the left side has too.", "write suffix='_right'."
+        )
+    for side, frame in frames.items():
+        twice = sorted({column for column in frame.columns if frame.columns.count(column) > 1})
+        if twice:
+            raise SpecError.of(
+                f"The {side} side has two columns named {twice[0]!r}.",
+                f"It has: {', '.join(frame.columns)}.",
+                "rename one of them first: frame.toDF('a', 'b', ...).",
+            )
+    if isinstance(asked.select, str):
+        what = f"select={asked.select!r} is one text."
+        raise SpecError.of(what, "It is a list of columns.", f"write select=[{asked.select!r}].")
+
+
+def _aliases(itself: bool) -> tuple[str, str]:
+    return SELF if itself else ("l", "r")
+
+
+def _shown(analyzed: Analyzed, side: Side) -> str:
+    """Return the columns that are kept, with their types: what the segments hold."""
+    kept = analyzed.payload[side]
+    frame = analyzed.frames[side]
+    return ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in kept)
+
+
+@dataclass(frozen=True)
+class Built:
+    """A join that is known to be sound."""
+
+    analyzed: Analyzed
+    spec: JoinSpec
+    choice: Choice
+    tasks: int
+    sides: dict[Side, SideInput]
+    where: StatePlace | None
+    carried: Carried
+
+    def frame(self) -> DataFrame:
+        """Return the joined DataFrame."""
+        payload = {side: self.sides[side].arrow for side in SIDES}
+        derived: dict[Side, Derived] = {side: self.sides[side].inputs.derived(self.spec.side(side)) for side in SIDES}
+        job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload, derived)
+        plan = None if self.where is not None else _static_plan(self.spec, self.choice.scheme, self.tasks, self.sides)
+        joiner = RowJoiner(job)
+        routed = self._routed(joiner, plan)
+        fields = [*self.sides["left"].payload.fields, *self.sides["right"].payload.fields]
+        if self._as_it_is:
+            fields = [
+                StructField(output.name, field.dataType, field.nullable, self._metadata(output))
+                for output, field in zip(self.analyzed.outputs, fields, strict=True)
+            ]
+        output = StructType(fields)
+        if self._both_ways:
+            output = StructType([*output.fields, StructField("swapped", BooleanType())])
+        shown = partial(side_by_side, schema=arrow_schema(self.analyzed.spark, output))
+        task = JoinTask(joiner, self.where, shown, plan)
+        joined = routed.repartitionById(self.tasks, F.col("task")).mapInArrow(task, output)
+        joined = joined if self._as_it_is else self._project(joined)
+        if self.where is None:
+            return joined
+        register(self.where, job)
+        return counted_pairs(joined, self.where.name)
+
+    def _metadata(self, output: Output) -> dict[str, Any]:
+        """Return what an output column tells of its order in time; a static result tells nothing."""
+        if self.where is None:
+            return {}
+        first = next(each for each in self.analyzed.outputs if each.plain == output.plain) is output
+        return self.carried.metadata(output.plain, first=first)
+
+    @property
+    def _as_it_is(self) -> bool:
+        """Tell whether pairs leave as the tasks give them: then no projection has to copy every row once more."""
+        given = [(side, name) for side in SIDES for name in self.analyzed.payload[side]]
+        return self.analyzed.residual is None and [output.plain for output in self.analyzed.outputs] == given
+
+    @property
+    def _both_ways(self) -> bool:
+        return self.spec.unordered and bool(self.spec.condition.residual)
+
+    def _routed(self, joiner: RowJoiner, plan: Plan | None) -> DataFrame:
+        streams: list[Side] = ["left"] if self.spec.self_join else ["left", "right"]
+        sources = {side: TypedRows(self.sides[side].inputs, joiner.job.payload[side]) for side in SIDES}
+        parts = [
+            self.sides[stream].frame.mapInArrow(
+                RouteTask(
+                    joiner,
+                    {role: sources[role] for role in joiner.roles(stream)},
+                    self.where,
+                    plan,
+                    self._settle(stream),
+                ),
+                SHIPPED_DDL,
+            )
+            for stream in streams
+        ]
+        if self.where is None:
+            return reduce(DataFrame.unionAll, parts)
+        timed = [self.carried.with_node(part, stream) for part, stream in zip(parts, streams, strict=True)]
+        called = reduce(DataFrame.unionAll, [*timed, roll_call(self.analyzed.spark, self.tasks)])
+        return observed_routes(called, self.where.name)
+
+    def _settle(self, side: Side) -> bool:
+        by_arrival = self.spec.counted and self.sides[side].inputs.time is None
+        return arrives_in_any_order(self.sides[side].frame, by_arrival=by_arrival)
+
+    def _project(self, joined: DataFrame) -> DataFrame:
+        """Put both rows into structs named by the aliases; then residual and selection read as the user wrote them."""
+        names = _aliases(self.spec.self_join)
+        structs = [
+            _struct(prefix, self.analyzed.payload[side], alias)
+            for prefix, side, alias in zip("lr", SIDES, names, strict=True)
+        ]
+        if self._both_ways:
+            joined = self._unordered(joined, structs, names)
+        else:
+            joined = joined.select(*structs)
+            if self.analyzed.residual is not None:
+                joined = joined.where(self.analyzed.residual)
+        outputs = self.analyzed.outputs
+        return joined.select(*[o.column.alias(o.name, metadata=self._metadata(o)) for o in outputs])
+
+    def _unordered(self, joined: DataFrame, structs: list[Column], names: tuple[str, str]) -> DataFrame:
+        """Keep a reading with the earlier row as `a` only if the residual refuses the other reading."""
+        residual = self.analyzed.residual
+        assert residual is not None
+        one, two = names
+        checked = joined.select(*structs, "swapped").withColumn("this", residual)
+        turned = checked.select(F.col(one).alias(two), F.col(two).alias(one), "swapped", "this").withColumn(
+            "that", residual
+        )
+        kept = turned.where("this AND NOT (swapped AND coalesce(that, false))")
+        return kept.select(F.col(two).alias(one), F.col(one).alias(two))
+
+
+def _struct(prefix: str, names: tuple[str, ...], alias: str) -> Column:
+    fields = [F.col(f"{prefix}{number}").alias(name) for number, name in enumerate(names)]
+    return F.struct(*fields).alias(alias) if fields else F.struct(F.lit(None).alias("nothing")).alias(alias)
+
+
+def _static_plan(spec: JoinSpec, scheme: Scheme, tasks: int, sides: dict[Side, SideInput]) -> Plan:
+    """Return the plan of a static join: no earlier batch tells, so the boundaries of ranges come from a sample of both sides."""
+    plan = scheme.initial(spec, tasks)
+    within = spec.access.within
+    if not isinstance(scheme, Range) or tasks < 2 or within is None:
+        return plan
+    sample: dict[Side, tuple[int, ...]] = {}
+    for side in SIDES:
+        column = within.left if side == "left" else within.right
+        part, source = spec.side(side), sides[side]
+        key = part.keys[column] if column < len(part.keys) else None
+        number = source.inputs.keys[column] if key is not None else source.inputs.time
+        assert number is not None
+        name = source.frame.columns[number]
+        drawn = source.frame.select(name).where(F.col(name).isNotNull()).orderBy(F.rand(7)).limit(_SAMPLE).toArrow()
+        words, _ = words_of(drawn.column(0), "value" if key is None else key.encode)
+        sample[side] = tuple(int(word) for word in words)
+    held = {side: max(len(sample[side]), 1) for side in SIDES}
+    stats = TaskStats(dict.fromkeys(SIDES, 0), held, dict.fromkeys(SIDES, 0), sample)
+    return scheme.control(spec, plan, [stats])[0]

@@ -1,0 +1,101 @@
+"""Who goes on with the state of a query: the run that came last, from one checkpoint.
+
+    <state>/<query id>/owner.json       the run of the query that holds the state, its join, and the runs before it
+    <state>/<query id>/checkpoint.json  where the checkpoint of the query is, so that state nobody can go on from is found
+
+Two drivers may work on one checkpoint, or on copies of it: the first one was taken for dead and only slept. Every start of
+a query is a run with an id of its own. Its task 0 takes the state over, and from then on the runs before it are refused
+wherever they would write, so that the files of two drivers never mix. The checkpoint is read by people, by `weft state rm`, and
+when a query starts: a copy of it beside it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from weft.errors import StateError, WeftError
+from weft.state.folder import Folder
+from weft.state.sealed import read_sealed, write_sealed
+
+__all__ = ["CHECKPOINT", "Holder", "known_checkpoint", "note_checkpoint"]
+
+OWNER = "owner.json"
+_RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+"""An id that Spark gave a run. A program may put names of its own in its place, the same ones again and again."""
+_KEPT = 1000
+"""Runs that are remembered."""
+
+
+@dataclass(frozen=True)
+class Holder:
+    """One join of one run of a query; `attempt` tells the jobs of the run apart."""
+
+    run: str
+    join: str
+    attempt: str = ""
+
+    def check(self, folder: Folder) -> dict[str, Any]:
+        """Raise if another run has taken the state over since this one began; return what is known of the owner."""
+        held = _owner(folder)
+        if self.run in held.get("past", ()):
+            raise StateError.of(
+                f"Another run of this query has taken over the state in {folder}.",
+                f"This is run {self.run}, and run {held.get('run')} started later: two drivers use one checkpoint, or copies "
+                "of it.",
+                "let one of them run; a second query on the same input needs its own checkpoint.",
+            )
+        return held
+
+    def take(self, folder: Folder) -> None:
+        """Take the state over, and make sure that no other join of the same run keeps its state here.
+
+        Two joins in one query could not tell their states apart. Of two that begin at once the later one to write is known
+        to the other in the next batch at the latest.
+        """
+        for _ in range(2):
+            held = self.check(folder)
+            if held.get("run") != self.run:
+                before = str(held.get("run", ""))
+                past = [*held.get("past", ()), *([before] if _RUN.fullmatch(before) else [])]
+                write_sealed(folder, OWNER, {"run": self.run, "join": self.join, "past": past[-_KEPT:]})
+            elif held.get("join") != self.join:
+                raise StateError.of(
+                    f"Two joins of one query keep their state in {folder}.",
+                    "Each needs its own folder, or pairs would be lost.",
+                    "give them names: weft.join(..., name='orders'), weft.join(..., name='quotes').",
+                )
+
+
+def _owner(folder: Folder) -> dict[str, Any]:
+    try:
+        return read_sealed(folder, OWNER) if folder.exists(OWNER) else {}
+    except StateError:  # it says nothing that cannot be written again
+        return {}
+
+
+CHECKPOINT = "checkpoint.json"
+
+
+def note_checkpoint(folder: Folder, path: str) -> None:
+    """Write down where the checkpoint of a query is, as Spark resolved it; nothing is written where that is known.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from weft.state import open_folder
+    >>> with TemporaryDirectory() as where:
+    ...     note_checkpoint(open_folder(where), "file:/var/checkpoint")
+    ...     known_checkpoint(open_folder(where))
+    'file:/var/checkpoint'
+    """
+    if known_checkpoint(folder) != path:
+        write_sealed(folder, CHECKPOINT, {"path": path})
+
+
+def known_checkpoint(folder: Folder) -> str | None:
+    """Return where the checkpoint of a query is; None where nobody has said so, or what was said is damaged."""
+    try:
+        path = read_sealed(folder, CHECKPOINT)["path"] if folder.exists(CHECKPOINT) else None
+    except (WeftError, OSError, KeyError, TypeError, ValueError):
+        return None
+    return path if isinstance(path, str) and path else None

@@ -1,0 +1,174 @@
+"""The three queries that `weft-lab bench spark` compares, and their time per batch as Spark reports it.
+
+All read the same two Parquet streams and write to the noop sink. *weft* is the join; *null* moves the same columns
+through the same hop into Python and brings as many rows of the same schema back; *native* is what a Spark user writes
+today: keys in buckets, neighbours exploded, equality of buckets, the band and the time bounds as residual.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from weft.routing import Scheme
+from weft.spark.jobs import cause
+from weft.spark.join import join
+from weft.spec import Window, within
+from weft.state import StateStore
+
+__all__ = ["BatchTime", "JoinTime", "Workload", "time_join", "time_near", "time_query"]
+
+SCHEMA = "id long, key long, ts timestamp, value double"
+MATCHES = 2
+"""Partners of each row."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """Two folders of Parquet files, some files of each per batch; `span` microseconds hold a window, `width` is the band."""
+
+    left: Path
+    right: Path
+    files: int
+    width: int
+    span: int
+
+
+@dataclass(frozen=True)
+class BatchTime:
+    """What Spark says of one batch, and the pairs where Weft's tasks tell."""
+
+    batch: int
+    rows: int
+    seconds: float
+    pairs: int | None = None
+
+
+@dataclass(frozen=True)
+class JoinTime:
+    """Seconds of one batch as Spark says, and what each task reports of it (`Worker` writes it)."""
+
+    batch: int
+    seconds: float
+    tasks: tuple[dict[str, Any], ...]
+
+    @property
+    def pairs(self) -> int:
+        """Return the pairs that all tasks found."""
+        return sum(int(task["pairs"]) for task in self.tasks)
+
+    def spent(self, part: str) -> float:
+        """Return the seconds that all tasks together spent on one part of the batch."""
+        return float(sum(task["seconds"][part] for task in self.tasks))
+
+
+def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) -> list[BatchTime]:
+    """Run one of the queries over all its files, a batch at a time."""
+    left, right = (_read(spark, folder, load.files) for folder in (load.left, load.right))
+    state = str(scratch / "state")
+    if kind == "weft":
+        near = f"abs(l.key - r.key) <= {load.width}"
+        frame = join(left, right, on=near, window=_window(load), state=state)
+    elif kind == "null":
+        frame = _null(left, right)
+    else:
+        frame = _native(left, right, load)
+    query, progresses = _run(frame, scratch)
+    times = []
+    for data in progresses:
+        batch = int(data["batchId"])
+        pairs = _pairs(state, query, batch) if kind == "weft" else None
+        times.append(BatchTime(batch, int(data["numInputRows"]), data["durationMs"]["triggerExecution"] / 1000, pairs))
+    return times
+
+
+def time_join(
+    spark: SparkSession, left: Path, right: Path, files: int, scratch: Path, *, on: str, window: Window,
+    scheme: str | Scheme, tasks: int,
+) -> list[JoinTime]:  # fmt: skip
+    """Run a join of two folders of Parquet files, `files` of each in a batch, and say what its tasks did."""
+    frames = (_read(spark, folder, files) for folder in (left, right))
+    state = str(scratch / "state")
+    frame = join(*frames, on=on, window=window, scheme=scheme, tasks=tasks, state=state)
+    query, progresses = _run(frame, scratch)
+    return [
+        JoinTime(int(data["batchId"]), data["durationMs"]["triggerExecution"] / 1000, tuple(found))
+        for data in progresses
+        if (found := _metrics(state, query, int(data["batchId"])))
+    ]
+
+
+def time_near(
+    spark: SparkSession, load: Workload, scratch: Path, *, scheme: str | Scheme, tasks: int
+) -> list[JoinTime]:  # fmt: skip
+    """Run the band join of a workload, and say what its tasks did."""
+    near = f"abs(l.key - r.key) <= {load.width}"
+    return time_join(
+        spark, load.left, load.right, load.files, scratch, on=near, window=_window(load), scheme=scheme, tasks=tasks
+    )
+
+
+def _run(frame: DataFrame, scratch: Path) -> tuple[str, list[dict[str, Any]]]:
+    """Run a query over all its files; return its id and Spark's progress of every batch that read rows."""
+    writer = frame.writeStream.format("noop").option("checkpointLocation", str(scratch / "checkpoint"))
+    query = writer.trigger(availableNow=True).start()
+    try:
+        query.awaitTermination()
+    except StreamingQueryException as error:
+        raise cause(str(error)) from None
+    found: list[dict[str, Any]] = [json.loads(progress.json) for progress in query.recentProgress]
+    return str(query.id), [data for data in found if data["numInputRows"]]
+
+
+def _read(spark: SparkSession, folder: Path, files: int) -> DataFrame:
+    return spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", files).parquet(str(folder))
+
+
+def _window(load: Workload) -> Any:
+    return within(f"{load.span} us", on="ts", delay="0 seconds")
+
+
+def _pairs(state: str, query: str, batch: int) -> int:
+    return sum(int(metrics["pairs"]) for metrics in _metrics(state, query, batch))
+
+
+def _metrics(state: str, query: str, batch: int) -> list[dict[str, Any]]:
+    """Return what each task of a batch reports, in order of the tasks."""
+    store = StateStore(state, query, "")
+    tasks = sorted(int(task) for task in store.folder.names() if task.isdigit())
+    found = [store.read_metrics(task, batch) for task in tasks]
+    return [metrics for metrics in found if metrics is not None]
+
+
+def _null(left: DataFrame, right: DataFrame) -> DataFrame:
+    names = [*left.columns, *(f"{name}_right" for name in right.columns)]
+    kinds = [kind for _, kind in left.dtypes]
+    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds * 2, strict=True))
+
+    def through(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            doubled = pa.record_batch([*batch.columns, *batch.columns], names=names)
+            for _ in range(MATCHES):
+                yield doubled
+
+    return left.unionAll(right).mapInArrow(through, schema)
+
+
+def _native(left: DataFrame, right: DataFrame, load: Workload) -> DataFrame:
+    span = f"INTERVAL '{load.span / 1e6:.6f}' SECOND"
+    bucket = F.floor(F.col("key") / load.width)
+    one = left.withWatermark("ts", "0 seconds").withColumn("bucket", F.explode(F.array(bucket - 1, bucket, bucket + 1)))
+    two = right.withWatermark("ts", "0 seconds").withColumn("bucket", bucket)
+    near = (
+        f"l.bucket = r.bucket AND abs(l.key - r.key) <= {load.width} AND r.ts BETWEEN l.ts - {span} AND l.ts + {span}"
+    )
+    columns = [f"{side}.{name}" for side in "lr" for name in left.columns]
+    return one.alias("l").join(two.alias("r"), F.expr(near)).select(*columns)

@@ -1,0 +1,177 @@
+"""A join through many lives: it crashes, is started again with other settings, replays batches; the pairs stay exact.
+
+Every `start` is a new process as far as Weft can tell. Spark's part is played here: a batch is repeated until it is whole,
+tasks run in any order and some of them twice, and what a batch gave counts once, when it is whole.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from weft.errors import WeftError
+from weft.local import Join
+from weft.routing import Scheme
+from weft.state import Folder, StateStore, open_folder
+from weft.types import SIDES
+from weft_lab.oracle import Batch
+from weft_lab.torture.cases import Case, count, expected_count, fed, make, spec_of, tables
+from weft_lab.torture.draw import Draw
+from weft_lab.torture.faults import Crash, Fault, Faults, FaultyFolder
+from weft_lab.torture.forced import force_plan
+from weft_lab.torture.legal import a_number_of_tasks, a_plan, legal_indexes, legal_schemes
+
+__all__ = ["Lived", "Troubles", "live"]
+
+CRASHES: tuple[Fault, ...] = ("crash", "aside", "torn", "after")
+REFUSALS: tuple[Fault, ...] = ("full", "failing", "slow")
+
+
+@dataclass(frozen=True)
+class Troubles:
+    """What may happen to a join."""
+
+    crash: bool = False
+    rescale: bool = False
+    change: bool = False
+    """Another plan is forced upon the next batch."""
+    most: int = 2
+    """Crashes in one batch."""
+
+
+@dataclass
+class Lived:
+    """What happened."""
+
+    counts: Counter[str] = field(default_factory=Counter)
+    pairs: int = 0
+
+
+class _Bench:
+    """Runs a case over one state folder."""
+
+    def __init__(self, case: Case, folder: str, draw: Draw) -> None:
+        self.case, self.draw, self.spec = case, draw, spec_of(case)
+        self.folder, self.faults = open_folder(folder), Faults()
+        self.index = draw.pick(legal_indexes(self.spec))
+        self.scheme: str | Scheme = draw.pick(legal_schemes(self.spec))
+        self.tasks = a_number_of_tasks(draw, self.scheme)
+        self.fingerprint = make(case).spec.fingerprint()
+        self.late: Counter[str] = Counter(dict.fromkeys(SIDES, 0))
+        self.join = self.start(0)
+
+    def start(self, batch: int) -> Join:
+        """Begin a new life."""
+        place = FaultyFolder(self.folder.system, self.folder.path, self.faults)
+        store = StateStore(place, "q", self.fingerprint, retain=2)
+        self.join = make(self.case, scheme=self.scheme, index=self.index, tasks=self.tasks, state=store)
+        self.join.run.batch = batch
+        return self.join
+
+    def note_late(self, batch: int) -> None:
+        """Read the late rows of a finished batch, before it is collected."""
+        for task in range(self.tasks):
+            manifest = self.join.store.manifest(task, batch)
+            assert manifest is not None
+            self.late.update(manifest.stats["late"])
+
+
+def live(case: Case, draw: Draw, troubles: Troubles) -> Lived:
+    """Run a case through its troubles and compare what came out with the nested loop."""
+    lived = Lived()
+    with TemporaryDirectory() as folder:
+        bench = _Bench(case, folder, draw)
+        found: Counter[tuple[int, int]] = Counter()
+        for number, batch in enumerate(case.batches):
+            if troubles.rescale and draw.flag():
+                bench.tasks = a_number_of_tasks(draw, bench.scheme)
+                bench.start(number)
+                lived.counts["restarts"] += 1
+            if troubles.change and number and draw.flag():
+                force_plan(bench.join.store, number, a_plan(draw, bench.spec, bench.tasks))
+                lived.counts["plans forced"] += 1
+            if troubles.crash:
+                for _ in range(draw.integer(0, troubles.most)):
+                    lived.counts[_suffer(bench, batch, draw)] += 1
+                    if troubles.rescale and draw.flag():
+                        bench.tasks = a_number_of_tasks(draw, bench.scheme)
+                    bench.start(number)
+            found += _whole(bench, number, batch, draw if troubles.crash else None)
+            bench.note_late(number)
+            bench.faults.forget()
+            if troubles.crash and draw.flag():  # the sink had it, Spark's commit was lost
+                before = _digests(bench.folder, number)
+                bench.start(number)
+                count(fed(bench.join, batch))
+                assert _digests(bench.folder, number) == before, "a replay wrote other bytes"
+                lived.counts["replays"] += 1
+        expected = case.expected()
+        assert found == expected_count(expected), f"{_told(found, expected_count(expected))}\n{case}"
+        assert dict(bench.late) == expected.late, f"late {dict(bench.late)}, not {expected.late}\n{case}"
+        lived.pairs = sum(found.values())
+    return lived
+
+
+def _suffer(bench: _Bench, batch: Batch, draw: Draw) -> str:
+    """Let a batch go wrong in one way or another; return which."""
+    kind = draw.pick((*CRASHES, *REFUSALS, "left unread"))
+    if kind == "left unread":  # a consumer that stops early
+        count(islice(fed(bench.join, batch), draw.integer(0, 6)))
+        return kind
+    bench.faults.arm(kind, draw.integer(0, 12 if draw.flag() else 60))  # type: ignore[arg-type]
+    try:
+        count(fed(bench.join, batch))
+        kind = f"{kind} too late" if bench.faults.left is not None else kind
+    except Crash:
+        assert kind in CRASHES
+    except WeftError:
+        if kind not in ("full", "failing"):  # whatever else went wrong, this batch must go on
+            raise
+    bench.faults.disarm()
+    if kind in CRASHES and draw.flag():  # a power cut: what was not synced may be gone
+        kind = "lost writes" if bench.faults.lose(draw) else kind
+    return kind
+
+
+def _whole(bench: _Bench, number: int, batch: Batch, draw: Draw | None) -> Counter[tuple[int, int]]:
+    """Join a batch; with `draw`, its tasks in any order and some of them twice, as retries and speculation do."""
+    if draw is None or draw.flag():
+        return count(fed(bench.join, batch))
+    order = [task for task in range(bench.tasks) for _ in range(1 + draw.flag())]
+    for place in range(len(order) - 1, 0, -1):
+        other = draw.integer(0, place)
+        order[place], order[other] = order[other], order[place]
+    found: Counter[tuple[int, int]] = Counter()
+    seen: dict[int, Counter[tuple[int, int]]] = {}
+    for task in order:
+        bench.join.run.batch = number
+        pairs = count(bench.join.projected(bench.join.run.feed(tables(batch.left), tables(batch.right), [task])))
+        assert seen.setdefault(task, pairs) == pairs, f"task {task} gave other pairs the second time"
+    for pairs in seen.values():
+        found += pairs
+    return found
+
+
+def _digests(folder: Folder, batch: int) -> dict[str, str]:
+    """Return a digest of every file that a batch wrote; metrics hold wall-clock times."""
+    root = Path(folder.path)
+    files = [
+        *root.glob(f"q/[0-9]*/{batch}.json"),
+        *root.glob(f"q/[0-9]*/{batch}-*.arrow"),
+        *root.glob(f"q/plans/{batch + 1}.json"),
+    ]
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+def _told(found: Counter[tuple[int, int]], expected: Counter[tuple[int, int]]) -> str:
+    lost, invented = expected - found, found - expected
+    return f"{sum(lost.values())} pairs lost {_few(lost)}, {sum(invented.values())} invented {_few(invented)}"
+
+
+def _few(pairs: Counter[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    return list(pairs)[:5]
