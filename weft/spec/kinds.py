@@ -1,0 +1,77 @@
+"""Kinds of joins: which rows leave besides pairs, or instead of them.
+
+A side is *preserved* if it matters whether a row of it has found a partner: an outer join returns its rows without one, a
+semi join those with one, an anti join those without one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from weft.errors import SpecError
+from weft.types import Side
+
+__all__ = ["INNER", "KINDS", "Kind", "kind_named"]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of join: whether `pairs` leave, and whether `unmatched` rows of preserved sides do."""
+
+    name: str
+    preserved: tuple[Side, ...] = ()
+    pairs: bool = True
+    unmatched: bool = False
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """Return the sides whose columns the result has."""
+        return ("left", "right") if self.pairs else ("left",)
+
+    def absent(self, side: Side) -> bool:
+        """Tell whether the columns of a side are NULL in some rows of the result."""
+        return self.pairs and self.unmatched and any(one != side for one in self.preserved)
+
+
+INNER = Kind("inner")
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        INNER,
+        Kind("left", ("left",), unmatched=True),
+        Kind("right", ("right",), unmatched=True),
+        Kind("full", ("left", "right"), unmatched=True),
+        Kind("left_semi", ("left",), pairs=False),
+        Kind("left_anti", ("left",), pairs=False, unmatched=True),
+    )
+}
+
+_SPELLINGS = {
+    "leftouter": "left", "rightouter": "right", "outer": "full", "fullouter": "full", "semi": "left_semi",
+    "leftsemi": "left_semi", "anti": "left_anti", "leftanti": "left_anti",
+}  # fmt: skip
+"""How Spark lets users spell them, without underscores."""
+
+
+def kind_named(how: object) -> Kind:
+    """Return a kind by its name, in any of Spark's spellings.
+
+    >>> kind_named("left_outer").name, kind_named("LeftSemi").name
+    ('left', 'left_semi')
+    >>> kind_named("cross")
+    Traceback (most recent call last):
+        ...
+    weft.errors.SpecError: how='cross'.
+    Known: inner, left, right, full, left_semi, left_anti.
+    Hint: leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.
+    """
+    plain = how.lower().replace("_", "") if isinstance(how, str) else ""
+    name = _SPELLINGS.get(plain, how.lower() if isinstance(how, str) else "")
+    if name not in KINDS:
+        raise SpecError.of(
+            f"how={how!r}.",
+            f"Known: {', '.join(KINDS)}.",
+            "leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.",
+        )
+    return KINDS[name]
