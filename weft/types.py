@@ -7,7 +7,7 @@ Inside Weft a row is a vector of *words*: order-preserving 64-bit integers, one 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NewType, TypeAlias
 
@@ -16,7 +16,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 __all__ = [
-    "SIDES", "U32", "WORD_MAX", "WORD_MIN", "Block", "Bools", "Rows", "Side", "Task", "Words", "columns_at", "other",
+    "SIDES", "U32", "WORD_MAX", "WORD_MIN", "Block", "Bools", "Rows", "Side", "Task", "Words",
+    "all_flags", "columns_at", "other",
 ]  # fmt: skip
 
 Side: TypeAlias = Literal["left", "right"]
@@ -55,12 +56,14 @@ class Block:
     """Rows of one side: words (one array row per word column), `u`, and the payload beside them.
 
     `words[c, i]` is word column `c` of row `i`; `u[i]` in [0, 2**32) is the row's routing draw, made once.
-    `payload` has the same number of rows, in the same order.
+    `payload` has the same number of rows, in the same order. `matched` tells which rows have found a partner, in joins
+    that ask (`weft.spec.kinds`); None if none has.
     """
 
     words: Words
     u: U32
     payload: pa.Table
+    matched: Bools | None = None
 
     def __len__(self) -> int:
         return len(self.u)
@@ -76,13 +79,23 @@ class Block:
         """Return what is known of columns whose words follow from the row number (`weft.index.indexed_run`)."""
         return {}
 
+    def flagged(self, matched: Bools) -> Block:
+        """Return the block with other flags, and with what is known of its words."""
+        made = replace(self, matched=matched)
+        made.__dict__.update({name: self.__dict__[name] for name in ("limits", "lines") if name in self.__dict__})
+        return made
+
     def tail(self, first: int) -> Block:
         """Return the block without its first rows; nothing is copied."""
-        return Block(self.words[:, first:], self.u[first:], self.payload.slice(first)) if first else self
+        if not first:
+            return self
+        matched = None if self.matched is None else self.matched[first:]
+        return Block(self.words[:, first:], self.u[first:], self.payload.slice(first), matched)
 
     def take(self, rows: Rows) -> Block:
         """Return the named rows, in that order."""
-        return Block(columns_at(self.words, rows), self.u[rows], self.payload.take(pa.array(rows)))
+        matched = None if self.matched is None else self.matched[rows]
+        return Block(columns_at(self.words, rows), self.u[rows], self.payload.take(pa.array(rows)), matched)
 
     def filter(self, keep: Bools) -> Block:
         """Return the rows where `keep` is true."""
@@ -97,4 +110,12 @@ class Block:
             np.concatenate([block.words for block in blocks], axis=1),
             np.concatenate([block.u for block in blocks]),
             pa.concat_tables([block.payload for block in blocks]),
+            all_flags(blocks),
         )
+
+
+def all_flags(blocks: Sequence[Block]) -> Bools | None:
+    """Return which rows of several blocks have found a partner; None if none has."""
+    if all(block.matched is None for block in blocks):
+        return None
+    return np.concatenate([np.zeros(len(b), np.bool_) if b.matched is None else b.matched for b in blocks])

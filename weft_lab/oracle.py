@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta, timezone
 from typing import Any, Literal, NamedTuple
 
-from weft.spec import Last, Tumbling, TumblingRows, Unbounded, Window, Within
+from weft.spec import INNER, Kind, Last, Tumbling, TumblingRows, Unbounded, Window, Within
 
 __all__ = ["Batch", "Compare", "Result", "Row", "joined", "self_joined"]
 
@@ -44,10 +44,29 @@ class Batch:
 
 @dataclass(frozen=True)
 class Result:
-    """The pairs, and how many rows of each side came behind the watermark."""
+    """The pairs, and how many rows of each side came behind the watermark.
+
+    Of the rows that came in time, `unmatched` are those without a partner whose window has ended, `waiting` those whose window
+    has not, and `matched` those with a partner.
+    """
 
     pairs: list[tuple[Row, Row]] = field(default_factory=list)
     late: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
+    unmatched: dict[Side, list[Row]] = field(default_factory=lambda: {side: [] for side in SIDES})
+    waiting: dict[Side, list[Row]] = field(default_factory=lambda: {side: [] for side in SIDES})
+    matched: dict[Side, list[Row]] = field(default_factory=lambda: {side: [] for side in SIDES})
+
+    def rows(self, kind: Kind, *, last: bool = False) -> list[tuple[Row | None, Row | None]]:
+        """Return what leaves of a kind of join; behind the `last` batch all windows have ended."""
+        alone = {side: self.unmatched[side] + (self.waiting[side] if last else []) for side in SIDES}
+        found: list[tuple[Row | None, Row | None]] = list(self.pairs) if kind.pairs else []
+        if not kind.pairs and not kind.unmatched:
+            found += [(row, None) for row in self.matched["left"]]
+        if kind.unmatched and "left" in kind.preserved:
+            found += [(row, None) for row in alone["left"]]
+        if kind.unmatched and "right" in kind.preserved:
+            found += [(None, row) for row in alone["right"]]
+        return found
 
 
 @dataclass(eq=False)
@@ -63,12 +82,12 @@ class Tuple:
 
 def joined(
     batches: Sequence[Batch], theta: Sequence[Compare], window: Window, *, left_only: Only | None = None,
-    right_only: Only | None = None, residual: Callable[[Row, Row], bool] | None = None,
+    right_only: Only | None = None, residual: Callable[[Row, Row], bool] | None = None, kind: Kind = INNER,
 ) -> Result:  # fmt: skip
-    """Join two streams."""
+    """Join two streams. To rows of a side that is preserved, the side's own condition is no filter."""
     only: dict[Side, Only | None] = {"left": left_only, "right": right_only}
     streams = {side: _stream(batches, side, window, side) for side in SIDES}
-    return _run(streams, theta, window, only, residual, ordered=True, itself=False)
+    return _run(streams, theta, window, only, residual, ordered=True, itself=False, preserved=kind.preserved)
 
 
 def self_joined(
@@ -102,17 +121,22 @@ def _stream(batches: Sequence[Batch], role: Side, window: Window, side: Side) ->
 
 def _run(
     streams: dict[Side, list[Tuple]], theta: Sequence[Compare], window: Window, only: dict[Side, Only | None],
-    residual: Callable[[Row, Row], bool] | None, *, ordered: bool, itself: bool,
+    residual: Callable[[Row, Row], bool] | None, *, ordered: bool, itself: bool, preserved: tuple[Side, ...] = (),
 ) -> Result:  # fmt: skip
     result = Result()
     kept: dict[Side, list[Tuple]] = {}
     alone = {side: [t for t in streams[side] if (o := only[side]) is None or o(t.row)] for side in SIDES}
-    seen = streams if itself else alone  # what moves the watermark: of a self join, the one stream as it comes
+    # What moves the watermark: of a self join, the one stream as it comes; of a preserved side, all of it.
+    seen = {side: streams[side] if itself or side in preserved else alone[side] for side in SIDES}
+    in_time: dict[Side, list[Tuple]] = {}
     for side in SIDES:
         late = {id(t) for t in seen[side] if _is_late(t, seen, window)}
         result.late[side] = len(late)
+        in_time[side] = [t for t in streams[side] if id(t) not in late]
         kept[side] = [t for t in alone[side] if id(t) not in late]
     left_kept, right_kept = ({id(t) for t in kept[side]} for side in SIDES)
+
+    met: dict[Side, set[int]] = {side: set() for side in SIDES}
 
     def holds(one: Tuple, two: Tuple) -> bool:
         return (
@@ -130,7 +154,37 @@ def _run(
             # Of an unordered pair the reading with the later tuple on the left wins.
             if ordered or one.place > two.place or not holds(two, one):
                 result.pairs.append((one.row, two.row))
+                met["left"].add(id(one))
+                met["right"].add(id(two))
+    for side in SIDES:
+        for item in in_time[side]:
+            over = _is_over(item, side, streams, seen, window)
+            kept_as = result.matched if id(item) in met[side] else result.unmatched if over else result.waiting
+            kept_as[side].append(item.row)
     return result
+
+
+def _is_over(
+    item: Tuple, side: Side, streams: dict[Side, list[Tuple]], seen: dict[Side, list[Tuple]], window: Window
+) -> bool:  # fmt: skip
+    """Tell whether no row of a later batch can match this one, given all that has arrived."""
+    opposite: Side = "right" if side == "left" else "left"
+    if isinstance(window, Unbounded):
+        return False
+    if isinstance(window, Last):
+        return item.before < len(streams[side]) - window.n
+    if isinstance(window, TumblingRows):
+        return (item.before // window.n + 1) * window.n <= len(streams[opposite])
+    if item.stamp is None:
+        return True  # without a time it matches nothing, and no window ends for it
+    delays = window.delays.known
+    newest = {side: [t.stamp for t in seen[side] if t.stamp is not None] for side in SIDES}
+    if delays is None or not all(newest.values()):
+        return False
+    mark = min(max(newest[side]) - delays[side] for side in SIDES)
+    if isinstance(window, Tumbling):
+        return item.stamp < mark // window.size * window.size
+    return item.stamp + (window.after if side == "left" else window.before) < mark
 
 
 def _is_late(item: Tuple, streams: dict[Side, list[Tuple]], window: Window) -> bool:

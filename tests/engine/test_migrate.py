@@ -34,7 +34,7 @@ def plans(draw: st.DrawFn, spec: JoinSpec, tasks: int) -> Plan:
         return draw(fastjoin_plans(spec, tasks, EDGES))
     if kind == "range":
         bounds = draw(st.lists(st.sampled_from(EDGES), max_size=tasks - 1, unique=True).map(sorted))
-        return RangePlan.over(spec.access, tasks, tuple(bounds))
+        return RangePlan.over(spec, tasks, tuple(bounds))
     if kind == "matrix":
         rows = draw(st.integers(1, tasks))
         return MatrixPlan(tasks, rows, draw(st.integers(1, tasks // rows)))

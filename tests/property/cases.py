@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from hypothesis import strategies as st
 
 from weft.routing import Scheme
-from weft.spec import Window
+from weft.spec import INNER, Kind, Window
 from weft_lab.torture.cases import (
     SCHEMA,
     Case,
@@ -70,12 +70,13 @@ times, counts, windows = _strategy(a_time_window), _strategy(a_count_window), _s
 @st.composite
 def cases(
     draw: st.DrawFn, window: st.SearchStrategy[Window] | None = None, *, itself: bool = False, unordered: bool = False,
-    first: st.SearchStrategy[Predicate] | None = None, most: int = 6,
+    first: st.SearchStrategy[Predicate] | None = None, most: int = 6, kinds: Sequence[Kind] = (INNER,),
 ) -> Case:  # fmt: skip
     """Draw a join and its input; window and first predicate may be given."""
     return a_case(
         Drawn(draw), a_window if window is None else lambda _: draw(window),
         first=None if first is None else lambda _: draw(first), itself=itself, unordered=unordered, most=most,
+        kinds=kinds,
     )  # fmt: skip
 
 

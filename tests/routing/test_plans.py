@@ -40,7 +40,7 @@ def test_any_boundaries_will_do(name, data):
     spec = SPECS[name]
     tasks = data.draw(st.integers(1, 7))
     cuts = data.draw(st.lists(st.sampled_from(EDGES), max_size=tasks - 1, unique=True))
-    plan = RangePlan.over(spec.access, tasks, tuple(sorted(cuts)))
+    plan = RangePlan.over(spec, tasks, tuple(sorted(cuts)))
     left, right = data.draw(rows_of(spec, "left")), data.draw(rows_of(spec, "right"))
     check_meets_once(spec, plan, left, right)
     check_meets_once(spec, plan.adapt(data.draw(st.integers(1, 7))), left, right)
@@ -101,7 +101,7 @@ def test_ranges_follow_the_samples():
 
 def test_drifting_keys_give_new_boundaries():
     spec = SPECS["band"]
-    old = RangePlan.over(spec.access, 4, (10, 20, 30))
+    old = RangePlan.over(spec, 4, (10, 20, 30))
     words = tuple(range(1_000, 1_100))
     stats = TaskStats(
         {"left": 0, "right": 0}, {"left": 100, "right": 100}, {"left": 0, "right": 0}, {"left": words, "right": words}

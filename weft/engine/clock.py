@@ -6,7 +6,7 @@ to the same answer without talking.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -107,7 +107,7 @@ def number_rows(
     window = spec.window
     words[column] = seq // window.n if isinstance(window, TumblingRows) else seq
     words[column + 1] = opp
-    return Block(words, block.u, block.payload)
+    return replace(block, words=words)
 
 
 def _ahead(header: Header, order: Words, *, ties: bool) -> Words:

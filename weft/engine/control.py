@@ -55,7 +55,8 @@ def next_plan(spec: JoinSpec, scheme: Scheme, plan: Plan, stats: Sequence[TaskSt
         return first, f"scheme is now {scheme.name}"
     if not stats:
         return plan, ""
-    return scheme.control(spec, plan, list(stats))
+    after, reason = scheme.control(spec, plan, list(stats))
+    return (after, reason) if after.preserves(spec) else (plan, "")  # whatever it wants, an outer join stays exact
 
 
 def manifest_before(store: StateStore, batch: int, task: int, history: str | None = None) -> Manifest:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from weft.engine.arrivals import Arrivals, Shipment
 from weft.engine.migrate import Moved, migrate
 from weft.engine.pairs import Pairs
+from weft.engine.preserve import Accept, preserving_step
 from weft.engine.route import Delivery, Inputs, Router
 from weft.engine.step import Found, Step, step
 from weft.routing import Plan, Scheme
@@ -60,8 +61,11 @@ class Joiner(Generic[Found]):
         """Make that again."""
         return shipment
 
-    def step(self, task: int, state: TaskState, arrivals: Arrivals) -> Step[Found]:
-        """Join one batch in one task. The state after it does not depend on the pairs being drawn."""
+    def step(self, task: int, state: TaskState, arrivals: Arrivals, *, last: bool) -> Step[Found]:
+        """Join one batch in one task. The state after it does not depend on the pairs being drawn.
+
+        Behind the `last` batch all windows have ended: what still waits leaves with it.
+        """
         raise NotImplementedError
 
     def migrate(self, task: int, plan: Plan, old: Sequence[TaskState]) -> tuple[TaskState, Moved]:
@@ -71,7 +75,12 @@ class Joiner(Generic[Found]):
 
 @dataclass(frozen=True)
 class RowJoiner(Joiner[Pairs]):
-    """Joins rows by terms over their words. A self join reads its stream once and routes it as both sides."""
+    """Joins rows by terms over their words. A self join reads its stream once and routes it as both sides.
+
+    `accept` decides what words cannot, where that has to be known before rows leave (`weft.engine.preserve`).
+    """
+
+    accept: Accept | None = None
 
     def roles(self, side: Side) -> tuple[Side, ...]:
         return SIDES if self.job.spec.self_join else (side,)
@@ -79,8 +88,11 @@ class RowJoiner(Joiner[Pairs]):
     def router(self, side: Side, inputs: Inputs, pinned: Pinned, batch: int, partition: int) -> Router:
         return Router(self.job.spec, side, inputs, pinned, batch, partition)
 
-    def step(self, task: int, state: TaskState, arrivals: Arrivals) -> Step[Pairs]:
-        return step(self.job.spec, self.job.index, state, arrivals, task=task)
+    def step(self, task: int, state: TaskState, arrivals: Arrivals, *, last: bool) -> Step[Pairs]:
+        spec, index = self.job.spec, self.job.index
+        if spec.kind.preserved:
+            return preserving_step(spec, index, state, arrivals, accept=self.accept, last=last, task=task)
+        return step(spec, index, state, arrivals, task=task)
 
     def migrate(self, task: int, plan: Plan, old: Sequence[TaskState]) -> tuple[TaskState, Moved]:
         return migrate(self.job.spec, self.job.index, task, plan, old)

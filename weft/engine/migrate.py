@@ -15,8 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from weft.index import Run, kind_of, make_index
-from weft.routing import Plan
-from weft.spec import JoinSpec
+from weft.routing import Plan, draw_of
+from weft.spec import Access, JoinSpec
 from weft.state import TaskState
 from weft.types import SIDES, Block, Bools, Rows, Side, Words, columns_at, other
 
@@ -59,7 +59,20 @@ def migrate(
         if pulled:
             holder.insert(Block.concat(pulled))
         runs[side] = tuple(holder.snapshot())
-    return TaskState(plan, runs, old[0].before, old[0].clock, index), Moved(gained, lost)
+    waiting = {side: _waiting(spec, side, task, plan, old) for side in SIDES}
+    return TaskState(plan, runs, old[0].before, old[0].clock, index, waiting), Moved(gained, lost)
+
+
+def _waiting(spec: JoinSpec, side: Side, task: int, plan: Plan, old: Sequence[TaskState]) -> tuple[Run, ...]:
+    """Return the rows that wait on a task for their windows to end: those that draw it, whatever the plan."""
+    if plan.tasks == len(old):
+        return old[task].waiting[side]
+    found = [run.compacted().block for state in old for run in state.waiting[side]]
+    here = [block.filter(draw_of(block.u, plan.tasks) == task) for block in found]
+    holder = make_index("scan", Access(), spec.expiry(side), kept=True)
+    if here:
+        holder.insert(Block.concat(here))
+    return tuple(holder.snapshot())
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from weft.index import Matches
 from weft.types import Block, Rows, Side, Words
 
-__all__ = ["BYTES", "Pairs", "cuts", "pairs_of", "portions"]
+__all__ = ["BYTES", "Pairs", "cuts", "pairs_of", "portions", "row_bytes"]
 
 BYTES = 1 << 25
 """What the rows of one chunk of pairs take at most, and one pair more: a pair is never cut."""

@@ -14,16 +14,23 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.clock import Header, watermark
+from weft.errors import WeftError
 from weft.kernels import draws, mix_words, order_of, words_of
+from weft.routing import draw_of
 from weft.spec import JoinSpec, Key, SideSpec, Tumbling
 from weft.state import Pinned
 from weft.types import U32, WORD_MIN, Block, Bools, Rows, Side, Words
 
-__all__ = ["HOME", "PROBE", "STORE", "Delivery", "Inputs", "Intake", "Roles", "Router"]
+__all__ = ["HOME", "LEAVE", "PROBE", "STORE", "WAIT", "Delivery", "Inputs", "Intake", "Roles", "Router"]
 
 STORE, PROBE, HOME = 1, 2, 4
 """What a task does with a row: keep it, look up its partners, count it (each row is counted by exactly one task)."""
 
+WAIT, LEAVE = 8, 16
+"""What a task does with a row of a preserved side that can match nothing: let it leave, unmatched, when its window ends; or,
+without a time, at once. Leaving early it would be ahead of all others, and nobody could say by how much."""
+
+Bytes = np.ndarray[tuple[int], np.dtype[np.uint8]]
 Roles = np.ndarray[tuple[int, int], np.dtype[np.uint8]]
 """What each task does with each row."""
 
@@ -70,7 +77,7 @@ class Delivery:
     task: int
     side: Side
     block: Block
-    role: np.ndarray[tuple[int], np.dtype[np.uint8]]
+    role: Bytes
 
 
 class Router:
@@ -104,10 +111,12 @@ class Router:
         With a count window the piece must be the whole partition.
         """
         self._refused += refused
-        block = self._block(table)
+        block, unmatched = self._block(table)
         if not len(block):
             return
         block, role = self._roles(block)
+        if self.side in self.spec.kind.preserved:
+            self._settle(block, role, unmatched)
         homeless = np.ones(len(block), np.bool_)
         for task in range(self.plan.tasks):  # the first one with anything to do for a row is its home
             here = (role[task] != 0) & homeless
@@ -122,6 +131,19 @@ class Router:
                 yield Delivery(task, self.side, block, role[task])
             elif len(rows):
                 yield Delivery(task, self.side, block.take(rows), role[task][rows])
+
+    def _settle(self, block: Block, role: Roles, unmatched: Bytes) -> None:
+        """Send rows that match nothing to the task they draw, and make sure that each row is on one task alone."""
+        alone = np.flatnonzero(unmatched)
+        role[:, alone] = 0
+        role[draw_of(block.u[alone], self.plan.tasks), alone] = unmatched[alone]
+        rest = unmatched == 0
+        if not bool(((role == STORE | PROBE).sum(axis=0) == 1)[rest].all() and ((role != 0).sum(axis=0) == 1).all()):
+            raise WeftError.of(
+                f"The plan {self.plan.title!r} does not keep the rows of the {self.side} side whole.",
+                f"how={self.spec.kind.name!r} needs each of them on one task.",
+                "please report it; scheme='matrix' works in any case.",
+            )
 
     def _roles(self, block: Block) -> tuple[Block, Roles]:
         """Return the rows as they travel, and who keeps and who looks up each of them."""
@@ -144,17 +166,19 @@ class Router:
             return order_of([block.words[access.within.left if side == 0 else access.within.right]])
         return None
 
-    def _block(self, table: pa.Table) -> Block:
-        """Make words and draws of the rows that can match at all.
+    def _block(self, table: pa.Table) -> tuple[Block, Bytes]:
+        """Make words and draws of the rows that can match at all, and of unmatched rows that leave some day (`WAIT`, `LEAVE`).
 
         The watermark follows every row with a timestamp that its side's own condition lets pass, even one whose key
         is NULL, and such a row can be late. A self join has one stream and one watermark, so there it follows every row,
-        whichever role its conditions refuse.
+        whichever role its conditions refuse; so it does where the side is preserved, for which no condition is a filter.
         """
         part, rows = self.spec.side(self.side), table.num_rows
         columns: list[Words] = []
         alive = np.ones(rows, np.bool_)
         keep, used = self._kept(table), self.spec.used(self.side)
+        preserved = self.side in self.spec.kind.preserved
+        unmatched = np.full(rows, WAIT if preserved and self.spec.kind.unmatched else 0, np.uint8)
         nulls = np.zeros(rows if part.nulls is not None else 0, np.int64)
         for number, (key, column) in enumerate(zip(part.keys, self.inputs.keys, strict=True)):
             words, valid = words_of(table.column(column), key.encode)
@@ -165,14 +189,17 @@ class Router:
                 nulls |= (~valid).astype(np.int64) << np.int64(number)
         if part.time is not None:
             assert self.inputs.time is not None
-            timed = np.ones(rows, np.bool_) if self.spec.self_join else keep.copy()
+            timed = np.ones(rows, np.bool_) if self.spec.self_join or preserved else keep.copy()
             time = self._words(table, self.inputs.time, Key("time"), timed)
             columns.append(time)
             if timed.any():
                 self._newest = max(self._newest, int(time[timed].max()))
             if isinstance(self.spec.window, Tumbling):
                 columns.append(time // self.spec.window.size)
-            alive &= self._on_time(time, timed)
+            late = self._late_ones(time, timed)
+            alive &= timed & ~late
+            unmatched[~timed & (unmatched != 0)] = LEAVE
+            unmatched[late] = 0
         if part.mix is not None:
             columns.append(mix_words([columns[column] for column in part.equal]))
         alive &= keep
@@ -186,24 +213,25 @@ class Router:
         if part.seq is None:
             block = Block(_stack(columns, rows), u, payload)
         else:
-            block, alive = self._ordered(table, columns, u, payload, alive)
-        block = block.filter(alive)
+            block, order = self._ordered(table, columns, u, payload)
+            alive, unmatched = alive[order], unmatched[order]
+        unmatched[alive] = 0
+        stays = alive | (unmatched != 0)
+        block, unmatched = block.filter(stays), unmatched[stays]
         # Sums wrap around and do not depend on the order of the rows, but on which row has which draw: a partition that is
         # read again in another order is routed otherwise, and must not pass for the same.
         drawn = block.u.astype(np.int64) | 1
         for number, column in enumerate(block.words):
             self._content += (2 * number + 1) * int(np.dot(column, drawn))
-        return block
+        return block, unmatched
 
-    def _on_time(self, time: Words, timed: Bools) -> Bools:
-        """Tell which of the rows with a timestamp are not late, and count those that are."""
-        if self._mark == WORD_MIN:
-            return timed
-        late: Bools = timed & (time < self._mark)
+    def _late_ones(self, time: Words, timed: Bools) -> Bools:
+        """Tell which of the rows with a timestamp are late, and count them."""
+        late: Bools = timed & (time < self._mark)  # no word is less than the least, which stands for no watermark
         if late.any():
             self._late += int(late.sum())
             self._behind = max(self._behind, self._seen - int(time[late].min()))
-        return timed & ~late
+        return late
 
     def _kept(self, table: pa.Table) -> Bools:
         """Tell which rows the side's own condition lets pass."""
@@ -212,14 +240,12 @@ class Router:
         keep = table.column(self.inputs.keep).fill_null(False).combine_chunks()
         return np.array(keep.to_numpy(zero_copy_only=False), np.bool_)
 
-    def _ordered(
-        self, table: pa.Table, columns: list[Words], u: U32, payload: pa.Table, alive: Bools
-    ) -> tuple[Block, Bools]:
+    def _ordered(self, table: pa.Table, columns: list[Words], u: U32, payload: pa.Table) -> tuple[Block, Rows]:
         """Bring the partition into the window's order; `seq` and `opp` carry order word and position to the task."""
         rows = table.num_rows
         position = np.arange(rows, dtype=np.int64)
         if self.inputs.time is None:
-            return Block(_stack([*columns, np.zeros(rows, np.int64), position], rows), u, payload), alive
+            return Block(_stack([*columns, np.zeros(rows, np.int64), position], rows), u, payload), position
         ordered = np.ones(rows, np.bool_)
         word = self._words(table, self.inputs.time, Key("order"), ordered)
         word = np.where(ordered, word, WORD_MIN)  # NULLs first, as Spark sorts
@@ -227,7 +253,7 @@ class Router:
         self._order = word[order]
         block = Block(_stack([*columns, word, position], rows), u, payload).take(order)
         block.words[-1] = position
-        return block, alive[order]
+        return block, order
 
     def _words(self, table: pa.Table, column: int, key: Key, alive: Bools) -> Words:
         words, valid = words_of(table.column(column), key.encode)

@@ -19,21 +19,25 @@ from weft.kernels import float_of, narrow
 from weft.spec import JoinSpec, Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Side, Words, columns_at
 
-__all__ = ["once", "terms_hold"]
+__all__ = ["once", "terms_hold", "told_apart"]
 
 
 def once(spec: JoinSpec, asking: dict[Side, Block], old: dict[Side, Index], new: Index, chunk: int) -> Iterator[Pairs]:
     """Yield the pairs of a self join."""
-    number = _number(spec)
-    apart = (*spec.terms, Term(number, Op.NE, number))
     if len(asking["left"]):
         block = asking["left"]
         yield from _kept(spec, "left", block, old["right"].probe(Probe(block, spec.access, spec.terms), chunk), "old")
-        yield from _kept(spec, "left", block, new.probe(Probe(block, spec.access, apart), chunk), "new")
+        yield from _kept(spec, "left", block, new.probe(Probe(block, spec.access, told_apart(spec)), chunk), "new")
     if len(asking["right"]):
         block = asking["right"]
         found = old["left"].probe(Probe(block, spec.access_of("right"), spec.terms_of("right")), chunk)
         yield from _kept(spec, "right", block, found, "old")
+
+
+def told_apart(spec: JoinSpec) -> tuple[Term, ...]:
+    """Return the terms for rows of one batch, where a tuple could meet itself."""
+    number = _number(spec)
+    return (*spec.terms, Term(number, Op.NE, number))
 
 
 def _kept(spec: JoinSpec, side: Side, block: Block, matches: Iterator[Matches], among: str) -> Iterator[Pairs]:

@@ -25,7 +25,9 @@ from weft.spec import JoinSpec, Op, Term
 from weft.state import TaskState
 from weft.types import SIDES, U32, Block, Side, Words, other
 
-__all__ = ["CHUNK", "Found", "Step", "alive_rows", "arrived_rows", "held_rows", "step"]
+__all__ = [
+    "CHUNK", "Found", "Step", "alive_rows", "arrived_rows", "finished", "held_rows", "index_of", "outliving", "step",
+]  # fmt: skip
 
 CHUNK = 1 << 16
 """Pairs per chunk: memory stays bounded whatever the selectivity."""
@@ -61,33 +63,42 @@ def step(
 
     runs: dict[Side, tuple[Run, ...]] = {}
     for side in SIDES:
-        holder = _index(spec, index, side, state.runs[side], state.before[side])
+        holder = index_of(spec, index, side, state.runs[side], state.before[side])
         holder.expire(expired_before(spec, side, state.clock))
         if len(fresh[side]):
             holder.insert(fresh[side])
         runs[side] = tuple(holder.snapshot())
     before = {side: expired_before(spec, side, state.clock) for side in SIDES}
     kept = {
-        side: tuple(_outliving(spec, side, runs[side], state.runs[side], expired_before(spec, side, clock)))
+        side: tuple(outliving(spec, side, runs[side], state.runs[side], expired_before(spec, side, clock)))
         for side in SIDES
     }
     after = replace(state, runs=kept, before=before, clock=clock)
-    sample = {side: _sample(spec, side, kept[side]) for side in SIDES}
-    alive = {side: alive_rows(spec, side, kept[side], before[side]) for side in SIDES}
-    stats = TaskStats(arrived_rows(arrivals), after.rows, late_rows(arrivals.headers, task), sample, alive=alive)
 
     def pairs() -> Iterator[Pairs]:
-        old = {side: _index(spec, index, side, state.runs[side], state.before[side]) for side in SIDES}
+        old = {side: index_of(spec, index, side, state.runs[side], state.before[side]) for side in SIDES}
         if spec.self_join:
-            new = _index(spec, index, "right", (), state.before["right"])
+            new = index_of(spec, index, "right", (), state.before["right"])
             if len(fresh["right"]):
                 new.insert(fresh["right"])
             yield from once(spec, asking, old, new, chunk)
             return
-        right = _index(spec, index, "right", runs["right"], before["right"])
+        right = index_of(spec, index, "right", runs["right"], before["right"])
         yield from _found(spec, "left", asking["left"], right, chunk)
         yield from _found(spec, "right", asking["right"], old["left"], chunk)
 
+    return finished(spec, state, after, arrivals, fresh, asking, pairs, task)
+
+
+def finished(
+    spec: JoinSpec, state: TaskState, after: TaskState, arrivals: Arrivals, fresh: dict[Side, Block],
+    asking: dict[Side, Block], pairs: Callable[[], Iterator[Pairs]], task: int,
+) -> Step[Pairs]:  # fmt: skip
+    """Return a step from the state before it and after it, with what was seen on the way."""
+    kept, before = after.runs, after.before
+    sample = {side: _sample(spec, side, kept[side]) for side in SIDES}
+    alive = {side: alive_rows(spec, side, kept[side], before[side]) for side in SIDES}
+    stats = TaskStats(arrived_rows(arrivals), after.rows, late_rows(arrivals.headers, task), sample, alive=alive)
     view = BatchView(
         task,
         state.plan,
@@ -105,13 +116,14 @@ def _found(spec: JoinSpec, side: Side, block: Block, index: Index, chunk: int) -
         yield from pairs_of(side, block, index.probe(probe, chunk))
 
 
-def _index(spec: JoinSpec, name: str, side: Side, runs: tuple[Run, ...], before: int) -> Index:
+def index_of(spec: JoinSpec, name: str, side: Side, runs: tuple[Run, ...], before: int) -> Index:
+    """Return an index of one side over runs."""
     made = make_index(name, spec.access_of(other(side)), spec.expiry(side), kept=True)
     made.restore(runs, before)
     return made
 
 
-def _outliving(
+def outliving(
     spec: JoinSpec, side: Side, runs: tuple[Run, ...], old: tuple[Run, ...], before: int
 ) -> Iterator[Run]:  # fmt: skip
     """Yield the runs as they are kept: without the rows that no later batch can meet, where those are many.

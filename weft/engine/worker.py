@@ -31,10 +31,11 @@ class Worker(Generic[Found]):
 
     def __init__(
         self, joiner: Joiner[Found], store: StateStore | None, task: int, batch: int, plan: Plan | None = None,
-        now: Callable[[], float] = lambda: 0.0,
+        now: Callable[[], float] = lambda: 0.0, *, last: bool = False,
     ) -> None:  # fmt: skip
         self.joiner, self.job = joiner, joiner.job
         self.store, self.task, self.batch, self.now = store, task, batch, now
+        self.last = last or store is None  # without a state there is no other batch
         self.pinned = Pinned(plan) if plan is not None else pinned_for(self.job, store, batch)
         self.migrated, self.moved, self.moving, self.rescaled = "", Moved(), "", ""
 
@@ -45,7 +46,7 @@ class Worker(Generic[Found]):
         state, previous = self._load(self.pinned.plan)
         seconds = {"load": self.now() - started}
         arrivals = collect_arrivals(self.job.spec, self.job.payload, received, state.clock)
-        done = self.joiner.step(self.task, state, arrivals)
+        done = self.joiner.step(self.task, state, arrivals, last=self.last)
         stats = done.stats
         if self.store is not None:
             watching = self.now()

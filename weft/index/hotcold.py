@@ -20,12 +20,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
 
 from weft.index.indexed_run import IndexedRun
 from weft.index.run_building import run_of
 from weft.index.runs import Runs
-from weft.types import Block, Bools, Rows, Words, columns_at
+from weft.types import Block, Bools, Rows, Words
 
 __all__ = ["LINKS", "HotCold"]
 
@@ -112,7 +111,7 @@ class HotCold(Runs):
             for rows, parts in ((np.flatnonzero(leaves & alive), moved), (np.flatnonzero(~leaves & alive), None)):
                 if not len(rows):
                     continue
-                block = Block(columns_at(run.words, rows), run.u[rows], run.payload.take(pa.array(rows)))
+                block = run.block.take(rows)
                 if parts is None:
                     kept.append(run_of(block, self.layout, self.expiry))
                 else:

@@ -7,7 +7,7 @@ Seen as one block (`words`, `u`, `payload`) a run of several parts is put togeth
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from weft.kernels.packed import Packed
 from weft.spec.terms import Access
-from weft.types import U32, WORD_MIN, Block, Rows, Words
+from weft.types import U32, WORD_MIN, Block, Bools, Rows, Words, all_flags
 
 __all__ = ["Layout", "Run"]
 
@@ -80,7 +80,7 @@ class Run:
     def block(self) -> Block:
         """Return all rows as one block, the payload in one chunk."""
         whole = Block.concat(self.parts)
-        return Block(whole.words, whole.u, whole.payload.combine_chunks())
+        return replace(whole, payload=whole.payload.combine_chunks())
 
     @property
     def words(self) -> Words:
@@ -106,6 +106,20 @@ class Run:
     def nbytes(self) -> int:
         """Return the bytes of words, draws, order and payload."""
         return int(4 * len(self) + sum(b.words.nbytes + b.u.nbytes + b.payload.nbytes for b in self.parts))
+
+    @property
+    def matched(self) -> Bools:
+        """Tell which rows have found a partner."""
+        found = all_flags(self.parts)
+        return np.zeros(self.rows, np.bool_) if found is None else found
+
+    def flagged(self, matched: Bools) -> Run:
+        """Return the run, file and all, with other flags."""
+        flags = np.split(matched, np.cumsum([len(part) for part in self.parts])[:-1])
+        made = replace(self, parts=tuple(part.flagged(f) for part, f in zip(self.parts, flags, strict=True)))
+        if "block" in self.__dict__:  # putting the parts together again would copy every row
+            made.__dict__["block"] = self.block.flagged(matched)
+        return made
 
     def column(self, column: int) -> Words:
         """Return one word column of all rows."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -132,4 +133,4 @@ def _coalesced(parts: Sequence[Block]) -> tuple[Block, ...]:
             groups.append([])
         groups[-1].append(part)
     wholes = [Block.concat(group) for group in groups]
-    return tuple(Block(whole.words, whole.u, whole.payload.combine_chunks()) for whole in wholes)
+    return tuple(replace(whole, payload=whole.payload.combine_chunks()) for whole in wholes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 
 from weft.engine import Job, Pairs, RowJoiner
@@ -16,26 +17,32 @@ from weft.local.runtime import LocalRun, feed_whole
 from weft.local.sources import TableSource, carried, time_orders
 from weft.planner import Explanation, check_switch, check_tasks, choose, explain_join
 from weft.routing import Scheme
-from weft.spec import JoinSpec, Window, build_spec, unbounded, with_delays
-from weft.spec.options import check_kind
+from weft.spec import JoinSpec, Window, build_spec, kind_named, unbounded, with_delays
+from weft.spec.kinds import check_unordered
 from weft.state import MemoryStore, StateStore
-from weft.types import SIDES, Side
+from weft.types import SIDES, Bools, Rows, Side
 
 __all__ = ["Join", "explain", "join", "self_join"]
 
 
 class Join:
-    """A local join that takes its input batch by batch; `join` and `self_join` take whole tables."""
+    """A local join that takes its input batch by batch; `join` and `self_join` take whole tables.
+
+    Unmatched rows of an outer or anti join leave when their windows end, or with `finish`.
+    """
 
     def __init__(
-        self, left: pa.Schema, right: pa.Schema, *, on: str, window: Window | None = None, scheme: str | Scheme = "auto",
-        index: str = "auto", tasks: int = 1, select: Sequence[str] | None = None, suffix: str = "_right",
-        state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"), unordered: bool = False,
+        self, left: pa.Schema, right: pa.Schema, *, on: str, how: str = "inner", window: Window | None = None,
+        scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, select: Sequence[str] | None = None,
+        suffix: str = "_right", state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"),
+        unordered: bool = False,
     ) -> None:  # fmt: skip
         check_tasks(tasks, "leave it out for one.")
         check_text("on", on, "l.price < r.bid")
         check_text("suffix", suffix, "_right")
         check_switch("unordered", unordered)
+        self.kind = kind_named(how)
+        check_unordered(self.kind, unordered)
         for side, schema in zip(SIDES, (left, right), strict=True):
             check_types(side, schema)
         window = window if window is not None else unbounded()
@@ -44,12 +51,12 @@ class Join:
         window = with_delays(window, time_orders(window, {"left": left, "right": right}), one_stream=itself)
         self.analyzed: Analyzed = analyze(on, left, right, aliases, unordered=unordered)
         self.schemas = {"left": left, "right": right}
-        self.projection = Projection.of(select, suffix, left, right, aliases)
+        self.projection = Projection.of(select, suffix, left, right, aliases, pairs=self.kind.pairs)
         self.schema = carried(self.projection.schema, window, self.projection.times(window), one_stream=itself)
         self.projection = replace(self.projection, schema=self.schema)
         self.spec: JoinSpec = build_spec(
             self.analyzed.condition, window, left_schema=shown(left), right_schema=shown(right),
-            self_join=itself, unordered=unordered,
+            self_join=itself, unordered=unordered, kind=self.kind,
         )  # fmt: skip
         self.choice = choose(self.spec, tasks, scheme, index)
         sources: dict[Side, TableSource] = {
@@ -60,8 +67,12 @@ class Join:
         self.job = Job(self.spec, self.choice.scheme, self.choice.index, tasks, payload)
         fingerprint = self.spec.fingerprint()
         self.store: StateStore = MemoryStore(fingerprint) if state is None else opened(state, fingerprint)
+        accept = self._accept if self.kind.preserved and self.analyzed.residual is not None else None
         self.run = LocalRun(
-            RowJoiner(self.job), sources, self.store, next_batch(self.store, self.spec) if isinstance(state, str) else 0
+            RowJoiner(self.job, accept),
+            sources,
+            self.store,
+            next_batch(self.store, self.spec) if isinstance(state, str) else 0,
         )
 
     def feed(
@@ -80,6 +91,18 @@ class Join:
                 check_fed(side, table, self.schemas[side])
         yield from self.projected(self.run.feed(left, right))
 
+    def finish(self) -> Iterator[pa.Table]:
+        """Yield the rows that still wait for the end of their windows: no more input comes."""
+        yield from self.projected(self.run.feed((), (), last=True))
+
+    def _accept(self, left: pa.Table, left_rows: Rows, right: pa.Table, right_rows: Rows) -> Bools:
+        """Evaluate the residual on candidates: here it decides whether a row has found a partner."""
+        pairs = Pairs(left.take(pa.array(left_rows)), right.take(pa.array(right_rows)))
+        residual, (one, two) = self.analyzed.residual, self.analyzed.aliases
+        assert residual is not None
+        named = self._named(pairs)
+        return np.asarray(_true(residual.evaluate({one: named[0], two: named[1]})).to_numpy(zero_copy_only=False))
+
     def projected(self, found: Iterable[Pairs]) -> Iterator[pa.Table]:
         """Yield the selected columns of the pairs that satisfy the residual."""
         for pairs in found:
@@ -87,13 +110,15 @@ class Join:
             if kept[0].num_rows:
                 yield self.projection.apply(*kept)
 
+    def _named(self, pairs: Pairs) -> tuple[pa.Table, pa.Table]:
+        """Give the columns their own names; a semi or anti join has no right ones."""
+        left = pairs.left.rename_columns(self.schemas["left"].names)
+        return left, pairs.right.rename_columns(self.schemas["right"].names[: pairs.right.num_columns])
+
     def _kept(self, pairs: Pairs) -> tuple[pa.Table, pa.Table]:
-        left, right = (
-            table.rename_columns(self.schemas[side].names)
-            for side, table in zip(("left", "right"), (pairs.left, pairs.right), strict=True)
-        )
+        left, right = self._named(pairs)
         residual, (one, two) = self.analyzed.residual, self.analyzed.aliases
-        if residual is None:
+        if residual is None or self.kind.preserved:  # decided before (`_accept`)
             return left, right
         keep = _true(residual.evaluate({one: left, two: right}))
         if pairs.swapped is not None:
@@ -125,13 +150,13 @@ def join(
     >>> weft.local.join(orders, quotes, on="l.price < r.bid", select=["l.id", "r.bid"]).sort_by("id").to_pylist()
     [{'id': 1, 'bid': 15.0}, {'id': 1, 'bid': 25.0}, {'id': 2, 'bid': 25.0}]
     """
-    check_kind(how)
     for side, table in zip(SIDES, (left, right), strict=True):
         check_table(side, table)
     made = Join(
-        left.schema, right.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select, suffix=suffix,
+        left.schema, right.schema, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
+        suffix=suffix,
     )  # fmt: skip
-    return feed_whole(made.feed, made.schema, batch, left, right)
+    return feed_whole(made.feed, made.schema, batch, left, right, finish=made.finish if made.kind.unmatched else None)
 
 
 def self_join(
@@ -148,21 +173,20 @@ def self_join(
     >>> near.to_pylist()
     [{'x': 3, 'y': 2}]
     """
-    check_kind(how)
     check_table("left", table)
     made = Join(
-        table.schema, table.schema, on=on, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
+        table.schema, table.schema, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
         suffix=suffix, aliases=("a", "b"), unordered=unordered,
     )  # fmt: skip
-    return feed_whole(made.feed, made.schema, batch, table)
+    return feed_whole(made.feed, made.schema, batch, table, finish=made.finish if made.kind.unmatched else None)
 
 
 def explain(
-    left: pa.Schema, right: pa.Schema | None = None, *, on: str, window: Window | None = None,
+    left: pa.Schema, right: pa.Schema | None = None, *, on: str, how: str = "inner", window: Window | None = None,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1,
 ) -> Explanation:  # fmt: skip
     """Show how a join of tables with these schemas would run. Without `right`, explain a self join."""
     aliases = ("l", "r") if right is not None else ("a", "b")
     other = left if right is None else right
-    made = Join(left, other, on=on, window=window, scheme=scheme, index=index, tasks=tasks, aliases=aliases)
+    made = Join(left, other, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, aliases=aliases)
     return explain_join(made.spec, made.choice, tasks, streaming=True)

@@ -32,16 +32,17 @@ class LocalRun(Generic[Found]):
 
     def feed(
         self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table,
-        tasks: Iterable[int] | None = None,
+        tasks: Iterable[int] | None = None, *, last: bool = False,
     ) -> Iterator[Found]:  # fmt: skip
         """Join one batch; a list of tables stands for map partitions. Drain the pairs before feeding the next batch.
 
         `tasks` says which tasks run and in which order, as a cluster would with its retries; by default all do, each once.
+        Behind the `last` batch nothing follows: rows that wait for the end of their windows leave.
         """
         shipments = self._route({"left": _parts(left), "right": _parts(right)})
         batch, self.batch = self.batch, self.batch + 1
         for task in range(self.job.tasks) if tasks is None else tasks:
-            yield from Worker(self.joiner, self.store, task, batch, now=self.now).run(shipments[task])
+            yield from Worker(self.joiner, self.store, task, batch, now=self.now, last=last).run(shipments[task])
 
     def _route(self, tables: dict[Side, list[pa.Table]]) -> dict[int, list[Shipment]]:
         pinned = pinned_for(self.job, self.store, self.batch)
@@ -60,7 +61,8 @@ class LocalRun(Generic[Found]):
 
 
 def feed_whole(
-    feed: Callable[..., Iterator[pa.Table]], schema: pa.Schema, batch: int | None, *tables: pa.Table
+    feed: Callable[..., Iterator[pa.Table]], schema: pa.Schema, batch: int | None, *tables: pa.Table,
+    finish: Callable[[], Iterator[pa.Table]] | None = None,
 ) -> pa.Table:  # fmt: skip
     """Feed whole tables, `batch` rows of each at a time or all at once, and return the whole result."""
     if batch is not None:
@@ -69,6 +71,7 @@ def feed_whole(
     chunks = [schema.empty_table()]
     for start in range(0, rows, batch or rows):
         chunks += feed(*(table.slice(start, batch or rows) for table in tables))
+    chunks += finish() if finish is not None else ()
     return pa.concat_tables(chunks)
 
 

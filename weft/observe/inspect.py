@@ -167,7 +167,7 @@ def _moving(query: Folder, batch: int | None, plan: dict[str, Any], check: Verif
 
 
 def _task(manifest: Manifest, check: Verifier) -> TaskContents:
-    entries = manifest.segments
+    entries = {side: (*manifest.segments[side], *manifest.waiting.get(side, ())) for side in SIDES}
     return TaskContents(
         manifest.task,
         {side: sum(entry.rows for entry in entries[side]) for side in SIDES},

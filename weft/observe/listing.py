@@ -17,7 +17,6 @@ from pyarrow import fs
 from weft.errors import NoSuchState, WeftError
 from weft.observe.metrics import disk_use
 from weft.state import CHECKPOINT, Folder, Manifest, open_folder, read_sealed
-from weft.types import SIDES
 
 __all__ = [
     "Contents",
@@ -115,7 +114,7 @@ def query_line(query: Folder, name: str) -> QueryLine:
             trouble.append(str(error).splitlines()[0])
             continue
         batch, tasks, scheme = kept, len(manifests), str(manifests[0].plan.get("scheme", ""))
-        rows = sum(entry.rows for manifest in manifests for side in SIDES for entry in manifest.segments[side])
+        rows = sum(entry.rows for manifest in manifests for entry in manifest.files)
         break
     condition, window = str(spec.get("condition", "")), str(spec.get("window", ""))
     _, size = disk_use(query)

@@ -10,7 +10,6 @@ from weft.kernels import checksum
 from weft.observe.listing import batches_of
 from weft.routing import plan_from_json
 from weft.state import Folder, Manifest, Segment, read_sealed
-from weft.types import SIDES
 
 __all__ = ["Damage", "Verifier"]
 
@@ -66,7 +65,7 @@ class Verifier:
                     self._bad(where, "its history differs from that of the manifest of task 0", batch)
                 good = False
             elif manifest is not None:
-                whole = [self._segment(manifest, entry) for side in SIDES for entry in manifest.segments[side]]
+                whole = [self._segment(manifest, entry) for entry in manifest.files]
                 good = all(whole) and good
         return self._plan(batch + 1, batch) and good
 

@@ -11,6 +11,7 @@ from weft.planner.two_predicates import TwoPredicates, two_predicates
 from weft.routing import MOST_TASKS, FastJoin, Hash, Matrix, Ordered, Scheme, Slices, ordering, scheme_named
 from weft.spec import JoinSpec, Last, Within
 from weft.spec.options import check_switch
+from weft.types import other
 
 __all__ = ["Choice", "Thresholds", "check_switch", "check_tasks", "choose", "estimate"]
 
@@ -101,6 +102,8 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Thresholds) -> tuple[Scheme, str
     if tasks < limits.range_tasks:
         return Matrix(), "one task needs no routing"
     ordered = Ordered(imbalance=limits.uneven, enough=limits.skew_arrivals)
+    if spec.kind.preserved:
+        return _preserving(spec, ordered)
     if ordered.ranges(spec):
         return ordered, "a band only matches nearby keys; key ranges while they are balanced, then A-DSP areas"
     within = spec.access.within
@@ -112,6 +115,19 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Thresholds) -> tuple[Scheme, str
             "starts as a matrix; switches to A-DSP areas, which skip impossible pairs, when that lowers task load",
         )
     return Matrix(), "serves any condition, balanced for any keys: rows and columns of tasks chosen at random"
+
+
+def _preserving(spec: JoinSpec, ordered: Ordered) -> tuple[Scheme, str]:
+    """Return a scheme that keeps each row of the preserved sides on one task, so that no task has to ask another."""
+    if ordered.ranges(spec):
+        return ordered, f"key ranges: a {spec.kind.preserved[0]} row stays on one task, which knows whether it matched"
+    if len(spec.kind.preserved) > 1:
+        return Matrix(), "without an equality, only a single task knows of both sides which rows matched"
+    side = spec.kind.preserved[0]
+    return (
+        Matrix(),
+        f"a {side} row stays on one task, which knows whether it matched; {other(side)} rows go to all tasks",
+    )
 
 
 def _index(spec: JoinSpec, limits: Thresholds) -> tuple[str, str]:

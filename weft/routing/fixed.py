@@ -41,6 +41,9 @@ class HashPlan(Plan):
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return self.store(side, words, u)
 
+    def keeps_whole(self, side: Side) -> bool:
+        return True
+
     def adapt(self, tasks: int) -> Plan:
         return replace(self, tasks=tasks)
 
@@ -77,14 +80,34 @@ def best_shape(tasks: int, left: float = 1.0, right: float = 1.0) -> tuple[int, 
     return min(shapes, key=lambda shape: (left / shape[0] + right / shape[1], shape))
 
 
+def shape_for(preserved: tuple[Side, ...], tasks: int) -> tuple[int, int]:
+    """Return the rows and columns that keep the tuples of preserved sides whole: one column, one row, or a single cell.
+
+    >>> shape_for((), 4), shape_for(("left",), 4), shape_for(("right",), 4), shape_for(("left", "right"), 4)
+    ((2, 2), (4, 1), (1, 4), (1, 1))
+    """
+    if not preserved:
+        return best_shape(tasks)
+    return tasks if "right" not in preserved else 1, tasks if "left" not in preserved else 1
+
+
 @dataclass(frozen=True)
 class MatrixPlan(Plan):
-    """`rows x columns` cells; cell (i, j) is task `i * columns + j`; a row is an interval of `u`."""
+    """`rows x columns` cells; cell (i, j) is task `i * columns + j`; a row is an interval of `u`.
+
+    `preserved` are the sides whose tuples must stay whole, whatever the number of tasks.
+    """
 
     scheme: ClassVar[str] = "matrix"
 
     rows: int = 1
     columns: int = 1
+    preserved: tuple[Side, ...] = ()
+
+    @staticmethod
+    def of(spec: JoinSpec, tasks: int) -> MatrixPlan:
+        """Return the best matrix for a join of which nothing is known yet."""
+        return MatrixPlan(tasks, *shape_for(spec.kind.preserved, tasks), spec.kind.preserved)
 
     def store(self, side: Side, words: Words, u: U32) -> Bools:
         task = np.arange(self.tasks)[:, None]
@@ -96,11 +119,14 @@ class MatrixPlan(Plan):
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return self.store(side, words, u)
 
+    def keeps_whole(self, side: Side) -> bool:
+        return (self.columns if side == "left" else self.rows) == 1
+
     def describe(self) -> str:
         return f"a matrix of {self.rows} x {self.columns} tasks"
 
     def adapt(self, tasks: int) -> Plan:
-        return MatrixPlan(tasks, *best_shape(tasks))
+        return MatrixPlan(tasks, *shape_for(self.preserved, tasks), self.preserved)
 
     def copies(self) -> tuple[float, float]:
         return float(self.columns), float(self.rows)
@@ -127,7 +153,7 @@ class Matrix(Scheme):
 
     def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
         if self.rows is None and self.columns is None:
-            return MatrixPlan(tasks, *best_shape(tasks))
+            return MatrixPlan.of(spec, tasks)
         rows = self.rows or tasks // (self.columns or 1)
         columns = self.columns or tasks // (self.rows or 1)
         if rows < 1 or columns < 1 or rows * columns > tasks:
@@ -137,7 +163,7 @@ class Matrix(Scheme):
                 f"There are {tasks}.",
                 "give tasks= at least rows * columns, or leave the shape to Weft.",
             )
-        return MatrixPlan(tasks, rows, columns)
+        return MatrixPlan(tasks, rows, columns, spec.kind.preserved)
 
 
 @dataclass(frozen=True)

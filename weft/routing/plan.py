@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 from typing_extensions import Self
 
 from weft.errors import StateError
+from weft.spec import JoinSpec
 from weft.spec.plugins import load
 from weft.spec.shapes import check_shape
 from weft.types import U32, Bools, Rows, Side, Words
@@ -55,6 +56,18 @@ class Plan:
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         """Tell in which tasks each tuple looks for partners."""
         raise NotImplementedError
+
+    def keeps_whole(self, side: Side) -> bool:
+        """Tell whether each tuple of a side is stored on one task and probes that task alone.
+
+        Then this task knows whether the tuple has found a partner, and no other task has to be asked.
+        """
+        del side
+        return False
+
+    def preserves(self, spec: JoinSpec) -> bool:
+        """Tell whether the tuples of all sides that a join preserves are whole."""
+        return all(self.keeps_whole(side) for side in spec.kind.preserved)
 
     def changed(self, old: Plan, side: Side) -> Callable[[Words], Rows] | None:
         """Return what finds the rows whose keepers may be others than under `old`; None if those of any row may.

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from weft.kernels import float_range, narrow
 from weft.routing.conditions import Need
-from weft.routing.fixed import MatrixPlan, best_shape
+from weft.routing.fixed import MatrixPlan
 from weft.routing.placement import owned
 from weft.routing.plan import Plan
 from weft.routing.registry import SCHEMES
 from weft.routing.scheme import Scheme, TaskStats
-from weft.spec import Access, JoinSpec, Op, Term
+from weft.spec import JoinSpec, Op, Term
 from weft.spec.options import check_number
-from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Bools, Side, Words
+from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Bools, Side, Words, other
 
 __all__ = ["Range", "RangePlan", "reach"]
 
@@ -53,7 +53,8 @@ def reach(term: Term, words: Words) -> tuple[Words, Words, Bools]:
 class RangePlan(Plan):
     """Task `i` keeps the keys from `bounds[i - 1]` up to, not including, `bounds[i]`.
 
-    `term` (and `until`, for an interval) is the range term as read from the left: (left, op, right, lo, hi).
+    `term` (and `until`, for an interval) is the range term as read from the left: (left, op, right, lo, hi). Tuples of a
+    `preserved` side probe their own task alone; those of the other side are stored wherever they may be looked for.
     """
 
     scheme: ClassVar[str] = "range"
@@ -61,11 +62,12 @@ class RangePlan(Plan):
     bounds: tuple[int, ...] = ()
     term: tuple[Any, ...] = ()
     until: tuple[Any, ...] = ()
+    preserved: tuple[Side, ...] = ()
 
     @staticmethod
-    def over(access: Access, tasks: int, bounds: tuple[int, ...]) -> RangePlan:
-        """Make the plan for an access path."""
-        return RangePlan(tasks, bounds, _pack(access.within), _pack(access.until))
+    def over(spec: JoinSpec, tasks: int, bounds: tuple[int, ...]) -> RangePlan:
+        """Make the plan for a join."""
+        return RangePlan(tasks, bounds, _pack(spec.access.within), _pack(spec.access.until), spec.kind.preserved)
 
     def _terms(self, side: Side) -> tuple[Term, Term | None]:
         term, until = _unpack(self.term), _unpack(self.until) if self.until else None
@@ -86,13 +88,21 @@ class RangePlan(Plan):
         term, until = self._terms(side)
         if until is not None and until.left != term.left:  # this side holds the interval: it waits wherever x may fall
             return self._overlap(words[term.left], words[until.left], np.ones(len(u), np.bool_))
+        if until is None and other(side) in self.preserved:
+            return self._overlap(*reach(term, words))
         return self._owner(words[term.left])
 
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         term, until = self._terms(side)
-        if until is not None:  # x meets the interval at the task of x, whoever comes first
+        if until is not None or self.preserved:  # x meets the interval at the task of x, whoever comes first
             return self.store(side, words, u)
         return self._overlap(*reach(term, words))
+
+    def keeps_whole(self, side: Side) -> bool:
+        term, until = self._terms(side)
+        if until is not None:
+            return until.left == term.left
+        return self.preserved == (side,)
 
     def describe(self) -> str:
         return f"{self.tasks} key ranges with sampled boundaries"
@@ -102,15 +112,22 @@ class RangePlan(Plan):
         cuts = np.array(self.bounds, np.int64)
         if len(cuts):
             cuts = cuts[np.linspace(0, len(cuts) - 1, max(tasks - 1, 0)).round().astype(np.int64)]
-        return RangePlan(tasks, tuple(int(cut) for cut in np.unique(cuts)[: max(tasks - 1, 0)]), self.term, self.until)
+        return RangePlan(tasks, tuple(int(cut) for cut in np.unique(cuts)[: max(tasks - 1, 0)]), self.term, self.until,
+                         self.preserved)  # fmt: skip
 
     def copies(self) -> tuple[float, float]:
-        return 1.0, 1.0
+        left, right = (self._reached if other(side) in self.preserved else 1.0 for side in SIDES)
+        return left, right
 
     def lookups(self) -> tuple[float, float]:
+        left, right = (1.0 if side in self.preserved else self._reached for side in SIDES)
+        return left, right
+
+    @property
+    def _reached(self) -> float:
         # A band reaches its neighbours at most; an inequality reaches half of all tasks on average.
         narrow_term = self.until or self.term[1] in (Op.BAND, Op.FBAND, Op.EQ)
-        return (2.0, 2.0) if narrow_term and self.tasks > 1 else (1 + (self.tasks - 1) / 2,) * 2
+        return 2.0 if narrow_term and self.tasks > 1 else 1 + (self.tasks - 1) / 2
 
 
 def _pack(term: Term | None) -> tuple[Any, ...]:
@@ -144,10 +161,10 @@ class Range(Scheme):
         check_number("enough", self.enough, "the sampled rows needed to set boundaries", "use 64.")
 
     def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
-        return MatrixPlan(tasks, *best_shape(tasks))
+        return MatrixPlan.of(spec, tasks)
 
     def later_plan(self, spec: JoinSpec, tasks: int) -> Plan:
-        return RangePlan.over(spec.access, tasks, ())
+        return RangePlan.over(spec, tasks, ())
 
     @classmethod
     def examples(cls) -> tuple[Scheme, ...]:
@@ -157,7 +174,9 @@ class Range(Scheme):
         bounds = _quantiles(stats, plan.tasks)
         if len(bounds) == 0 or sum(len(s.sample[side]) for s in stats for side in SIDES) < self.enough:
             return plan, ""
-        fresh = RangePlan.over(spec.access, plan.tasks, bounds)
+        fresh = RangePlan.over(spec, plan.tasks, bounds)
+        if not fresh.preserves(spec):
+            return plan, ""
         if not isinstance(plan, RangePlan):
             return fresh, "first boundaries from samples"
         now, then = _imbalance(plan, stats), _imbalance(fresh, stats)

@@ -120,7 +120,14 @@ class Scheme:
                     f"The condition is {spec.condition.text}, the window {spec.window}.",
                     need.instead,
                 )
-        return self.first_plan(spec, tasks)
+        plan = self.first_plan(spec, tasks)
+        if not plan.preserves(spec):
+            raise SpecError.of(
+                f"scheme={self.name!r} does not serve how={spec.kind.name!r}.",
+                "It spreads a row over several tasks, and none of them can tell whether the row has a partner.",
+                "use scheme='auto'; 'hash', 'range' and 'matrix' keep such rows on one task too.",
+            )
+        return plan
 
     def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
         """Return the plan to start with, for a join that has what the scheme needs."""
@@ -143,4 +150,6 @@ class Scheme:
 
     def serves(self, spec: JoinSpec) -> bool:
         """Tell whether a join has what the scheme needs."""
-        return all(need.met(spec) for need in self.needs)
+        if not all(need.met(spec) for need in self.needs):
+            return False
+        return not spec.kind.preserved or self.first_plan(spec, max(self.least_tasks, 4)).preserves(spec)

@@ -95,7 +95,7 @@ def _state_note(store: StateStore, batch: int, pinned: Pinned) -> dict[str, int 
     except StateError:  # the join tasks read the same files and say what is wrong with them
         return empty
     found = [first, *(manifest for manifest in others if manifest is not None)]
-    segments = [segment for manifest in found for side in SIDES for segment in manifest.segments[side]]
+    segments = [segment for manifest in found for segment in manifest.files]
     held = {"state_rows": sum(s.rows for s in segments), "state_bytes": sum(s.bytes for s in segments)}
     return note_of(**held, migrations=migrations)
 

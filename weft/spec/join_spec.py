@@ -12,6 +12,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
 
+from weft.spec.kinds import INNER, Kind
 from weft.spec.terms import Access, Compare, Condition, Key, Op, Term
 from weft.spec.window import Delays, Last, Tumbling, TumblingRows, Window, Within
 from weft.types import SIDES, Side
@@ -61,6 +62,7 @@ class JoinSpec:
     access: Access
     self_join: bool = False
     unordered: bool = False
+    kind: Kind = INNER
     version: int = field(default=1)
 
     def side(self, side: Side) -> SideSpec:
@@ -88,13 +90,20 @@ class JoinSpec:
         return part.seq
 
     @property
+    def ends(self) -> bool:
+        """Tell whether every row of a stream some day leaves the window."""
+        if isinstance(self.window, (Within, Tumbling)):
+            return self.window.delays.known is not None
+        return self.counted
+
+    @property
     def counted(self) -> bool:
         """Tell whether rows are numbered: count windows see every row, even one whose keys are NULL."""
         return isinstance(self.window, (Last, TumblingRows))
 
     def identity(self) -> dict[str, str]:
         """Return what the state depends on, by name, for the fingerprint and for saying what changed."""
-        return {
+        said = {
             "condition": self.condition.text,
             "window": str(_effective(self.window)),
             "left schema": self.left.schema,
@@ -102,6 +111,7 @@ class JoinSpec:
             "self join": f"{self.self_join}, unordered {self.unordered}",
             "words": json.dumps([asdict(self.left), asdict(self.right)], sort_keys=True),
         }
+        return said if self.kind == INNER else {**said, "how": self.kind.name}  # older states say nothing of it
 
     def fingerprint(self) -> str:
         """Return a short name of everything the state depends on."""
@@ -129,7 +139,7 @@ def read_self_join(said: str) -> tuple[bool, bool]:
 
 def build_spec(
     condition: Condition, window: Window, *, left_schema: str = "", right_schema: str = "",
-    self_join: bool = False, unordered: bool = False,
+    self_join: bool = False, unordered: bool = False, kind: Kind = INNER,
 ) -> JoinSpec:  # fmt: skip
     """Number the words, make the terms, choose the access path."""
     keys: dict[Side, list[Key]] = {"left": [], "right": []}
@@ -142,7 +152,7 @@ def build_spec(
     )
     terms += _window_terms(window, left, right)
     access = _access(left, right, tuple(terms))
-    return JoinSpec(condition, window, left, right, tuple(terms), access, self_join, unordered)
+    return JoinSpec(condition, window, left, right, tuple(terms), access, self_join, unordered, kind)
 
 
 def _side(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from weft.errors import SpecError
 from weft.types import Side
 
-__all__ = ["INNER", "KINDS", "Kind", "kind_named"]
+__all__ = ["INNER", "KINDS", "Kind", "check_unordered", "kind_named", "right_selected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,3 +75,23 @@ def kind_named(how: object) -> Kind:
             "leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.",
         )
     return KINDS[name]
+
+
+def check_unordered(kind: Kind, unordered: bool) -> None:
+    """Refuse unordered pairs of anything but an inner join: neither row of a pair could be the preserved one."""
+    if unordered and kind.preserved:
+        raise SpecError.of(
+            f"unordered=True with how={kind.name!r}.",
+            "Unordered pairs have no left and no right row, so none of them can be preserved.",
+            "leave unordered= out: a row that matches in one order only counts as matched on that side.",
+        )
+
+
+def right_selected(aliases: tuple[str, str]) -> SpecError:
+    """Return what is wrong with a selection of right columns where left rows leave alone."""
+    left, right = aliases
+    return SpecError.of(
+        f"select= names columns of {right}.",
+        f"Semi and anti joins return rows of {left} alone.",
+        f"select columns of {left}, or use how='inner' or how='left'.",
+    )

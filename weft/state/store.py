@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from threading import Lock
 from typing import Any
 
@@ -25,6 +26,7 @@ from weft.errors import StateError, StateMismatch
 from weft.index import Run
 from weft.routing import Plan, TaskStats, plan_from_json
 from weft.spec.shapes import check_shape, listed
+from weft.state.flags import flagged, packed_flags
 from weft.state.folder import Folder, open_folder
 from weft.state.ownership import Holder
 from weft.state.sealed import digest_of, read_sealed, write_sealed
@@ -58,25 +60,44 @@ class Manifest:
     history: str = ""
     since: str = ""
     query: str = ""
+    waiting: dict[Side, tuple[Segment, ...]] = field(default_factory=dict)
+    matched: dict[Side, tuple[str, ...]] = field(default_factory=dict)
+    """Which rows of each segment have found a partner, in joins that ask: a bit per row (`packed_flags`)."""
+
+    @property
+    def files(self) -> tuple[Segment, ...]:
+        """Return the segments of both sides, those of waiting rows too."""
+        return tuple(one for kinds in (self.segments, self.waiting) for entries in kinds.values() for one in entries)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the manifest as JSON data."""
-        segments = {side: [entry.to_json() for entry in self.segments[side]] for side in SIDES}
-        return {**self.__dict__, "segments": segments, "garbage": [list(item) for item in self.garbage]}
+        """Return the manifest as JSON data; what only some kinds of joins have is left out by the others."""
+        said = {**self.__dict__, "segments": _entries(self.segments), "garbage": [list(item) for item in self.garbage]}
+        said |= {"waiting": _entries(self.waiting)}
+        return {name: value for name, value in said.items() if value or name not in ("waiting", "matched")}
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Manifest:
         """Read the manifest from JSON data."""
-        segments = {side: tuple(Segment.of_json(entry) for entry in listed(data["segments"][side])) for side in SIDES}
+        segments, waiting = _segments(data["segments"]), _segments(data["waiting"]) if "waiting" in data else {}
         garbage = tuple((batch, name) for batch, name in listed(data["garbage"]))
         rest = {"history" if name == "digest" else name: value for name, value in data.items()}
-        made = cls(**{**rest, "segments": segments, "garbage": garbage})
+        made = cls(**{**rest, "segments": segments, "waiting": waiting, "garbage": garbage})
         check_shape(made)
         Clock.of_json(made.clock)
         TaskStats.of_json(made.stats)
         if not all(side in made.before for side in SIDES):
             raise KeyError("before")
+        if any(len(flags) != len(segments[side]) for side, flags in made.matched.items()):
+            raise ValueError("matched")
         return made
+
+
+def _entries(segments: Mapping[Side, Sequence[Segment]]) -> dict[Side, list[dict[str, Any]]]:
+    return {side: [entry.to_json() for entry in entries] for side, entries in segments.items()}
+
+
+def _segments(data: Mapping[Side, Any]) -> dict[Side, tuple[Segment, ...]]:
+    return {side: tuple(Segment.of_json(entry) for entry in listed(data[side])) for side in SIDES}
 
 
 _SWEEP = 10
@@ -218,7 +239,12 @@ class StateStore:
     def runs(self, manifest: Manifest, side: Side, payload: pa.Schema) -> tuple[Run, ...]:
         """Map the segments of one side."""
         folder = self.folder / str(manifest.task)
-        return tuple(read_segment(folder, entry, payload) for entry in manifest.segments[side])
+        runs = tuple(read_segment(folder, entry, payload) for entry in manifest.segments[side])
+        flags = manifest.matched.get(side)
+        if not flags:
+            return runs
+        where = f"{folder}/{manifest.batch}.json"
+        return tuple(flagged(run, text, where) for run, text in zip(runs, flags, strict=True))
 
     def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         """Return the state behind a manifest, which came to be under `plan`."""
@@ -231,7 +257,12 @@ class StateStore:
             raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
         clock = Clock.of_json(manifest.clock)
         runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
-        return TaskState(plan, runs, manifest.before, clock, manifest.index)
+        folder = self.folder / str(manifest.task)
+        waiting = {
+            side: tuple(read_segment(folder, entry, payload[side]) for entry in manifest.waiting.get(side, ()))
+            for side in SIDES
+        }
+        return TaskState(plan, runs, manifest.before, clock, manifest.index, waiting)
 
     def load_all(
         self, manifests: Sequence[Manifest], plan: Plan, payload: dict[Side, pa.Schema]
@@ -255,21 +286,19 @@ class StateStore:
     ) -> Manifest:  # fmt: skip
         """Write new runs as segments, then the manifest, then collect what no kept version needs."""
         folder = self.folder / str(task)
-        old = {} if previous is None else {s.name: s for side in SIDES for s in previous.segments[side]}
-        number, segments = 0, {}
+        old = {} if previous is None else {entry.name: entry for entry in previous.files}
         # Another history, or another index, has other names: what a run that was given up still writes harms nobody.
         mark = digest_of({"history": history.now, "index": state.index})[:8]
-        for side in SIDES:
-            entries: list[Segment] = []
-            for run in state.runs[side]:
-                if run.segment not in old:
-                    name = f"{batch}-{number}-{mark}.arrow"
-                    entries.append(write_segment(folder, name, run, self.derived[side]))
-                    number += 1
-                else:
-                    entries.append(old[run.segment])
-            segments[side] = tuple(entries)
-        kept = {entry.name for side in SIDES for entry in segments[side]}
+        names = (f"{batch}-{number}-{mark}.arrow" for number in count())
+
+        def written(side: Side, run: Run) -> Segment:
+            known = old.get(run.segment)
+            return known or write_segment(folder, next(names), run, self.derived[side])
+
+        segments = {side: tuple(written(side, run) for run in state.runs[side]) for side in SIDES}
+        waiting = {side: tuple(written(side, run) for run in state.waiting[side]) for side in SIDES}
+        matched = {side: packed_flags(state.runs[side]) for side in SIDES}
+        kept = {entry.name for kinds in (segments, waiting) for side in SIDES for entry in kinds[side]}
         garbage = (previous.garbage if previous is not None else ()) + tuple((batch, n) for n in old if n not in kept)
         horizon = batch - self.retain
         manifest = Manifest(
@@ -286,6 +315,8 @@ class StateStore:
             history=history.now,
             since=history.before,
             query=self.query,
+            waiting=waiting if any(waiting.values()) else {},
+            matched={side: flags for side, flags in matched.items() if any(flags)},
         )
         self._still_held()
         write_sealed(folder, f"{batch}.json", manifest.to_json())

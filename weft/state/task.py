@@ -91,8 +91,10 @@ class TaskState:
     before: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, WORD_MIN))
     clock: Clock = field(default_factory=Clock)
     index: str = ""
+    waiting: dict[Side, tuple[Run, ...]] = field(default_factory=lambda: {"left": (), "right": ()})
+    """Rows of preserved sides that can match nothing, and leave when their windows end."""
 
     @property
     def rows(self) -> dict[Side, int]:
         """Return the rows held per side."""
-        return {side: sum(len(run) for run in self.runs[side]) for side in SIDES}
+        return {side: sum(len(run) for run in (*self.runs[side], *self.waiting[side])) for side in SIDES}

@@ -13,15 +13,15 @@ import pyarrow as pa
 
 import weft
 from weft.local import Join
-from weft.spec import JoinSpec, Window, build_spec
+from weft.spec import INNER, JoinSpec, Kind, Window, build_spec
 from weft.types import SIDES, Side
 from weft_lab import oracle
 from weft_lab.oracle import Batch, Compare, Row
 from weft_lab.torture.draw import Draw
 
 __all__ = [
-    "SCHEMA", "Case", "Predicate", "a_band", "a_case", "a_comparison", "a_count_window", "a_filter", "a_row", "a_time_window",
-    "a_window", "an_interval", "count", "expected_count", "fed", "make", "spec_of", "tables",
+    "SCHEMA", "Case", "Ids", "Predicate", "a_band", "a_case", "a_comparison", "a_count_window", "a_filter", "a_row",
+    "a_time_window", "a_window", "an_interval", "count", "expected_count", "fed", "make", "spec_of", "tables",
 ]  # fmt: skip
 
 INTS = (0, 1, 2, 3, 4, 5, None, 2)
@@ -38,6 +38,8 @@ SCHEMA = pa.schema(
         "o": pa.float64(),
     }
 )
+Ids = tuple[Any, Any]
+"""The ids of both rows of a result, None for a row that is not there."""
 OPS: tuple[oracle.Op, ...] = ("<", "<=", ">", ">=", "=", "!=")
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "=": "=", "!=": "!="}
 
@@ -131,9 +133,10 @@ class Case:
     batches: tuple[Batch, ...]
     itself: bool = False
     unordered: bool = False
+    kind: Kind = INNER
 
     def __repr__(self) -> str:
-        lines = [f"on {self.on!r}, window {self.window!r}, itself={self.itself}, unordered={self.unordered}"]
+        lines = [f"{self.kind.name} on {self.on!r}, {self.window!r}, itself={self.itself}, unordered={self.unordered}"]
         for number, batch in enumerate(self.batches):
             for side, parts in (("left", batch.left), ("right", batch.right)):
                 lines += [
@@ -163,7 +166,7 @@ class Case:
         }
         if self.itself:
             return oracle.self_joined(batches, theta, self.window, unordered=self.unordered, **only)
-        return oracle.joined(batches, theta, self.window, **only)
+        return oracle.joined(batches, theta, self.window, kind=self.kind, **only)
 
 
 _ROWS = len(INTS) ** 2 * len(FLOATS) * len(TEXTS) * 12 * 6
@@ -204,14 +207,15 @@ def _any_of(draw: Draw) -> Predicate:
 
 def a_case(
     draw: Draw, window: Callable[[Draw], Window] = a_window, *, first: Callable[[Draw], Predicate] | None = None,
-    itself: bool = False, unordered: bool = False, most: int = 6, batches: int = 5,
+    itself: bool = False, unordered: bool = False, most: int = 6, batches: int = 5, kinds: Sequence[Kind] = (INNER,),
 ) -> Case:  # fmt: skip
     """Draw a join of one to three comparisons, sometimes with a filter on one side, and its input."""
     predicates = [_any_of(draw) if first is None else first(draw), *(_any_of(draw) for _ in range(draw.integer(0, 2)))]
     if draw.integer(0, 3) == 3:
         predicates.append(a_filter(draw))
     stream = _stream(draw, itself, most, draw.integer(1, batches))
-    return Case(tuple(predicates), window(draw), stream, itself, unordered)
+    kind = kinds[0] if len(kinds) == 1 else draw.pick(kinds)
+    return Case(tuple(predicates), window(draw), stream, itself, unordered, kind)
 
 
 def spec_of(case: Case) -> JoinSpec:
@@ -219,14 +223,16 @@ def spec_of(case: Case) -> JoinSpec:
     from weft.local.analyze import analyze
 
     condition = analyze(case.on, SCHEMA, SCHEMA, case.aliases).condition
-    return build_spec(condition, case.window, self_join=case.itself, unordered=case.unordered)
+    return build_spec(condition, case.window, self_join=case.itself, unordered=case.unordered, kind=case.kind)
 
 
 def make(case: Case, **options: Any) -> Join:
     """Make the local join of a case."""
+    one, two = case.aliases
+    selected = [f"{one}.id AS x", f"{two}.id AS y"] if case.kind.pairs else [f"{one}.id AS x"]
     return Join(
-        SCHEMA, SCHEMA, on=case.on, window=case.window, aliases=case.aliases, unordered=case.unordered,
-        select=[f"{case.aliases[0]}.id AS x", f"{case.aliases[1]}.id AS y"], **options,
+        SCHEMA, SCHEMA, on=case.on, how=case.kind.name, window=case.window, aliases=case.aliases, unordered=case.unordered,
+        select=selected, **options,
     )  # fmt: skip
 
 
@@ -240,14 +246,15 @@ def fed(join: Join, batch: Batch) -> Iterable[pa.Table]:
     return join.feed(tables(batch.left), tables(batch.right))
 
 
-def count(chunks: Iterable[pa.Table]) -> Counter[tuple[int, int]]:
-    """Return the pairs of ids."""
-    found: Counter[tuple[int, int]] = Counter()
+def count(chunks: Iterable[pa.Table]) -> Counter[Ids]:
+    """Return the pairs of ids; a row that leaves alone has None in place of the other."""
+    found: Counter[Ids] = Counter()
     for chunk in chunks:
-        found.update(zip(chunk.column("x").to_pylist(), chunk.column("y").to_pylist(), strict=True))
+        right = chunk.column("y").to_pylist() if "y" in chunk.column_names else [None] * chunk.num_rows
+        found.update(zip(chunk.column("x").to_pylist(), right, strict=True))
     return found
 
 
-def expected_count(result: oracle.Result) -> Counter[tuple[int, int]]:
-    """Return the pairs of ids that the nested loop found."""
-    return Counter((one["id"], two["id"]) for one, two in result.pairs)
+def expected_count(result: oracle.Result, kind: Kind = INNER, *, last: bool = False) -> Counter[Ids]:
+    """Return the pairs of ids that the nested loop found, and the rows that leave alone."""
+    return Counter((one and one["id"], two and two["id"]) for one, two in result.rows(kind, last=last))

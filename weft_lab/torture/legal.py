@@ -30,16 +30,20 @@ def legal_indexes(spec: JoinSpec) -> list[str]:
 
 def a_plan(draw: Draw, spec: JoinSpec, tasks: int) -> Plan:
     """Draw a plan that serves a join, whether or not a scheme would have chosen it now."""
-    kinds = ["broadcast", "split", "matrix"]
+    preserved = spec.kind.preserved
+    kinds = ["matrix"] if preserved else ["broadcast", "split", "matrix"]
     kinds += ["hash"] if spec.access.equal is not None else []
-    kinds += ["range"] if spec.access.within is not None else []
+    if spec.access.within is not None and RangePlan.over(spec, tasks, ()).preserves(spec):
+        kinds.append("range")
     kind = draw.pick(kinds)
+    if kind == "matrix" and preserved:
+        return scheme_named(kind).initial(spec, tasks)
     if kind == "matrix":
         shapes = [(rows, columns) for rows in range(1, tasks + 1) for columns in range(1, tasks // rows + 1)]
         return MatrixPlan(tasks, *draw.pick(shapes))
     if kind == "range":
         words = {_a_word(draw) for _ in range(draw.integer(0, tasks - 1))}
-        return RangePlan.over(spec.access, tasks, tuple(sorted(words)))
+        return RangePlan.over(spec, tasks, tuple(sorted(words)))
     return scheme_named(kind).initial(spec, tasks)
 
 

@@ -20,7 +20,7 @@ from weft.routing import Scheme
 from weft.state import Folder, StateStore, open_folder
 from weft.types import SIDES
 from weft_lab.oracle import Batch
-from weft_lab.torture.cases import Case, count, expected_count, fed, make, spec_of, tables
+from weft_lab.torture.cases import Case, Ids, count, expected_count, fed, make, spec_of, tables
 from weft_lab.torture.draw import Draw
 from weft_lab.torture.faults import Crash, Fault, Faults, FaultyFolder
 from weft_lab.torture.forced import force_plan
@@ -86,7 +86,7 @@ def live(case: Case, draw: Draw, troubles: Troubles) -> Lived:
     lived = Lived()
     with TemporaryDirectory() as folder:
         bench = _Bench(case, folder, draw)
-        found: Counter[tuple[int, int]] = Counter()
+        found: Counter[Ids] = Counter()
         for number, batch in enumerate(case.batches):
             if troubles.rescale and draw.flag():
                 bench.tasks = a_number_of_tasks(draw, bench.scheme)
@@ -111,7 +111,8 @@ def live(case: Case, draw: Draw, troubles: Troubles) -> Lived:
                 assert _digests(bench.folder, number) == before, "a replay wrote other bytes"
                 lived.counts["replays"] += 1
         expected = case.expected()
-        assert found == expected_count(expected), f"{_told(found, expected_count(expected))}\n{case}"
+        wanted = expected_count(expected, case.kind)
+        assert found == wanted, f"{_told(found, wanted)}\n{case}"
         assert dict(bench.late) == expected.late, f"late {dict(bench.late)}, not {expected.late}\n{case}"
         lived.pairs = sum(found.values())
     return lived
@@ -138,7 +139,7 @@ def _suffer(bench: _Bench, batch: Batch, draw: Draw) -> str:
     return kind
 
 
-def _whole(bench: _Bench, number: int, batch: Batch, draw: Draw | None) -> Counter[tuple[int, int]]:
+def _whole(bench: _Bench, number: int, batch: Batch, draw: Draw | None) -> Counter[Ids]:
     """Join a batch; with `draw`, its tasks in any order and some of them twice, as retries and speculation do."""
     if draw is None or draw.flag():
         return count(fed(bench.join, batch))
@@ -146,8 +147,8 @@ def _whole(bench: _Bench, number: int, batch: Batch, draw: Draw | None) -> Count
     for place in range(len(order) - 1, 0, -1):
         other = draw.integer(0, place)
         order[place], order[other] = order[other], order[place]
-    found: Counter[tuple[int, int]] = Counter()
-    seen: dict[int, Counter[tuple[int, int]]] = {}
+    found: Counter[Ids] = Counter()
+    seen: dict[int, Counter[Ids]] = {}
     for task in order:
         bench.join.run.batch = number
         pairs = count(bench.join.projected(bench.join.run.feed(tables(batch.left), tables(batch.right), [task])))
@@ -168,10 +169,10 @@ def _digests(folder: Folder, batch: int) -> dict[str, str]:
     return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def _told(found: Counter[tuple[int, int]], expected: Counter[tuple[int, int]]) -> str:
+def _told(found: Counter[Ids], expected: Counter[Ids]) -> str:
     lost, invented = expected - found, found - expected
     return f"{sum(lost.values())} pairs lost {_few(lost)}, {sum(invented.values())} invented {_few(invented)}"
 
 
-def _few(pairs: Counter[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+def _few(pairs: Counter[Ids]) -> Sequence[Ids]:
     return list(pairs)[:5]

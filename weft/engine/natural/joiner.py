@@ -44,7 +44,8 @@ class DocumentJoiner(Joiner[pa.Table]):
     def whole(self, shipment: Shipment) -> Shipment:
         return whole(shipment)
 
-    def step(self, task: int, state: TaskState, arrivals: Arrivals) -> Step[pa.Table]:
+    def step(self, task: int, state: TaskState, arrivals: Arrivals, *, last: bool) -> Step[pa.Table]:
+        del last  # no document waits for the end
         return natural_step(self.job.spec, task, state, arrivals, self.forest)
 
     def migrate(self, task: int, plan: Plan, old: Sequence[TaskState]) -> tuple[TaskState, Moved]:

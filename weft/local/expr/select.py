@@ -14,7 +14,8 @@ from sqlglot.errors import SqlglotError
 from weft.errors import SpecError
 from weft.local.expr.compile import Compiled, compile_expression
 from weft.spec import Unbounded, Window
-from weft.spec.parse import WeftSql, render, resolve
+from weft.spec.kinds import right_selected
+from weft.spec.parse import WeftSql, references, render, resolve
 from weft.types import Side
 
 __all__ = ["Projection"]
@@ -44,8 +45,10 @@ class Projection:
         left: pa.Schema,
         right: pa.Schema,
         aliases: tuple[str, str] = ("l", "r"),
+        *,
+        pairs: bool = True,
     ) -> Projection:
-        """Read `select`; raise now what would be wrong later."""
+        """Read `select`; raise now what would be wrong later. Without `pairs`, left rows leave alone."""
         builder = _Builder(suffix, left, right, aliases)
         if isinstance(select, str):
             raise SpecError.of(
@@ -57,8 +60,10 @@ class Projection:
                 "Without it, the result has all columns of both sides.",
                 "leave it out, or name a column.",
             )
-        for item in select if select is not None else [f"{alias}.*" for alias in aliases]:
+        for item in select if select is not None else [f"{alias}.*" for alias in aliases[: 2 if pairs else 1]]:
             builder.item(item)
+        if not pairs and aliases[1] in builder.named:
+            raise right_selected(aliases)
         fields = [
             pa.field(name, builder.kind(source)) for name, source in zip(builder.names, builder.sources, strict=True)
         ]
@@ -92,6 +97,8 @@ class _Builder:
         self.schemas = dict(zip(aliases, (left, right), strict=True))
         self.names: list[str] = []
         self.sources: list[SideColumn | Compiled] = []
+        self.named: set[str] = set()
+        """The sides that are named."""
 
     def kind(self, source: SideColumn | Compiled) -> pa.DataType:
         return source.type if isinstance(source, Compiled) else self.schemas[source.alias].field(source.name).type
@@ -140,6 +147,7 @@ class _Builder:
         )
 
     def _star(self, alias: str) -> None:
+        self.named.add(alias)
         for name in self.schemas[alias].names:
             taken = alias == self.aliases[1] and self._taken(name)
             self._output(name + self.suffix if taken else name, SideColumn(alias, name), f"{alias}.{name}")
@@ -147,6 +155,7 @@ class _Builder:
     def _expression(self, node: exp.Expr) -> None:
         columns = [self.schemas[alias].names for alias in self.aliases]
         tree = resolve(node.unalias(), self.aliases, columns[0], columns[1])
+        self.named |= references(tree)
         if isinstance(tree, exp.Column):
             self._output(node.alias or tree.name, SideColumn(tree.table, tree.name), render(tree))
             return

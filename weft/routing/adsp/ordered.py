@@ -26,7 +26,7 @@ from weft.routing.adsp.plan import Area, AreaPlan, lay
 from weft.routing.adsp.scheme import Adsp
 from weft.routing.adsp.varietal import Varietal
 from weft.routing.conditions import Need, ordering
-from weft.routing.fixed import MatrixPlan, best_shape
+from weft.routing.fixed import MatrixPlan
 from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
 from weft.routing.registry import SCHEMES
@@ -75,17 +75,18 @@ class Ordered(Scheme):
         within = spec.access.within
         if within is None or within.left >= len(spec.left.keys):  # time: all that arrives would go to the last range
             return False
-        return within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None
+        near = within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None
+        return near and RangePlan.over(spec, 1, ()).preserves(spec)
 
     @classmethod
     def examples(cls) -> tuple[Scheme, ...]:
         return (Ordered(imbalance=1.0, enough=0, patience=1, size=8),)
 
     def later_plan(self, spec: JoinSpec, tasks: int) -> Plan | None:
-        return RangePlan.over(spec.access, tasks, ()) if self.ranges(spec) else None
+        return RangePlan.over(spec, tasks, ()) if self.ranges(spec) else None
 
     def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
-        return MatrixPlan(tasks, *best_shape(tasks))
+        return MatrixPlan.of(spec, tasks)
 
     def watch(self, spec: JoinSpec, view: BatchView, before: Notes) -> Notes:
         if isinstance(view.plan, AreaPlan):
@@ -122,7 +123,7 @@ class Ordered(Scheme):
             if not watched:
                 return plan, ""
             return self._changed(spec, plan, seen, seen.fullest, "areas skip impossible pairs")
-        fresh = RangePlan.over(spec.access, plan.tasks, _cut(seen, plan.tasks))
+        fresh = RangePlan.over(spec, plan.tasks, _cut(seen, plan.tasks))
         uneven = _imbalance(fresh, seen)
         if uneven > self.imbalance and not watched:
             return plan, ""
@@ -137,7 +138,7 @@ class Ordered(Scheme):
         now = seen.fullest / seen.mean
         if now <= self.imbalance:
             return plan, ""
-        fresh = RangePlan.over(spec.access, plan.tasks, _cut(seen, plan.tasks))
+        fresh = RangePlan.over(spec, plan.tasks, _cut(seen, plan.tasks))
         again = _imbalance(fresh, seen)
         cause = "keys moved" if again <= self.imbalance else "keys too hot for a range"
         told = f"{cause}: the fullest range holds {now:.1f} times the mean, {again:.1f} with new boundaries"
@@ -147,7 +148,9 @@ class Ordered(Scheme):
         return after, why
 
     def _changed(self, spec: JoinSpec, plan: Plan, seen: Gathered, fullest: float, told: str) -> tuple[Plan, str]:
-        """Change to areas if they relieve the fullest task."""
+        """Change to areas if they relieve the fullest task; an area may hold a tuple on several tasks."""
+        if spec.kind.preserved:
+            return plan, ""
         first = self.areas.first_plan(spec, plan.tasks)
         layout, moving = self.areas.spread(spec, seen, plan.tasks)
         if layout.fullest >= self.areas.gain * fullest:

@@ -55,6 +55,8 @@ class LoadTable:
     key_phi: list[Floats]
     whole: list[NDArray[np.bool_]]
     share: float | None = None
+    preserved: tuple[Side, ...] = ()
+    """Sides whose tuples must stay on one task each, also those of a split key."""
 
     @property
     def loads(self) -> Floats:
@@ -166,7 +168,7 @@ class LoadTable:
 
     def _shapes(self, tasks: int) -> list[TaskGrid]:
         """Return the matrices to choose from; a product is the same in all of them, and one column or row most even."""
-        shapes = shapes_of(tasks, self.sides)
+        shapes = [shape for shape in shapes_of(tasks, self.sides) if shape.keeps_whole(self.preserved)]
         return shapes if self.share is not None else [shape for shape in shapes if 1 in shape]
 
     def shared(self, tasks: NDArray[np.int64], shape: TaskGrid, rows: Floats, phi: Floats) -> float:
@@ -208,13 +210,15 @@ class Verdict:
         return bool(self.moved or self.split)
 
 
-def load_table(plan: FastJoinPlan, group: int, stats: list[TaskStats], share: float | None = None) -> LoadTable:
+def load_table(
+    plan: FastJoinPlan, group: int, stats: list[TaskStats], share: float | None = None, preserved: tuple[Side, ...] = ()
+) -> LoadTable:  # fmt: skip
     """Make the table of one group from the notes of its tasks; task numbers are those within the group."""
     members, sides = plan.members(group), plan.keeps(group)
     split = {one.key: one.shape for one in plan.split[group]} if plan.split else {}
     hot = np.array(list(split), np.int64)
     shape = len(sides), members.size
-    table = LoadTable(sides, split, np.zeros(shape), np.zeros(shape), [], [], [], [], share)
+    table = LoadTable(sides, split, np.zeros(shape), np.zeros(shape), [], [], [], [], share, preserved)
     for task in range(members.size):
         notes = stats[members.start + task].notes
         kept, phi = [kept_counts(notes, side) for side in sides], [phi_counts(notes, side) for side in sides]

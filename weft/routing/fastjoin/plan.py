@@ -45,6 +45,10 @@ class TaskGrid(NamedTuple):
         """Return how many tasks it has."""
         return self.rows * self.columns
 
+    def keeps_whole(self, sides: Sequence[Side]) -> bool:
+        """Tell whether each tuple of these sides goes to one task."""
+        return all((self.columns if side == "left" else self.rows) == 1 for side in sides)
+
     def kept_parts(self, sides: Sequence[Side]) -> NDArray[np.int64]:
         """Return, for each side, into how many parts its stored tuples are split: a task stores one of them."""
         return np.array([self.rows if side == "left" else self.columns for side in sides])
@@ -186,6 +190,9 @@ class FastJoinPlan(Plan):
 
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return self._tasks(self.number(other(side)), side, words, u)
+
+    def keeps_whole(self, side: Side) -> bool:
+        return self.shared and all(one.shape.keeps_whole((side,)) for splits in self.split for one in splits)
 
     def _tasks(self, group: int, side: Side, words: Words, u: U32) -> Bools:
         """Return the tasks of a group that tuples go to: the owner of their key or, of a split key, a part of its matrix."""

@@ -27,6 +27,7 @@ from weft.routing.registry import SCHEMES
 from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Op
 from weft.spec.options import check_choice, check_count, check_number, check_switch
+from weft.types import SIDES
 
 __all__ = ["FastJoin"]
 
@@ -126,8 +127,10 @@ class FastJoin(Scheme):
                 continue
             if _arrivals(plan, group, stats) < self.enough * plan.members(group).size:
                 continue
-            table = load_table(plan, group, stats, _pair_share(spec) if self.load == "work" else None)
-            verdict = judge(plan, group, table, self._limits(plan))
+            table = load_table(
+                plan, group, stats, _pair_share(spec) if self.load == "work" else None, spec.kind.preserved
+            )
+            verdict = judge(plan, group, table, self._limits(spec, plan))
             called = memory[group].called + 1 if verdict.exceeded else 0
             if verdict.useful and memory[group].acted and called < self.calls:
                 memory[group] = memory[group]._replace(called=called)
@@ -138,9 +141,10 @@ class FastJoin(Scheme):
         useful = {group: verdict for group, verdict in verdicts.items() if verdict.useful}
         return self._changed(plan, useful) if useful else (plan, "")
 
-    def _limits(self, plan: FastJoinPlan) -> MonitorLimits:
+    def _limits(self, spec: JoinSpec, plan: FastJoinPlan) -> MonitorLimits:
         rounds = plan.tasks if self.rounds is None else self.rounds
-        return MonitorLimits(self.threshold, self.selection(plan), rounds, self.gain, self.noise, self.split_hot)
+        splits = self.split_hot and len(spec.kind.preserved) < len(SIDES)  # one side of a split key has copies
+        return MonitorLimits(self.threshold, self.selection(plan), rounds, self.gain, self.noise, splits)
 
     def selection(self, plan: FastJoinPlan) -> Selection:
         """Return what picks the keys that move from a source to a target task: the paper's GreedyFit."""
