@@ -13,7 +13,7 @@ from weft.spark.analysis.inputs import (
     self_inputs,
     side_input,
 )
-from weft.spark.analysis.tree import frame_of
+from weft.spark.analysis.tree import Node, children, frame_of, kind, type_of
 from weft.spark.analysis.watermarks import (
     DELAY,
     ENDLESS,
@@ -27,7 +27,7 @@ from weft.spark.analysis.watermarks import (
 )
 
 __all__ = [
-    "DELAY", "ENDLESS", "LAG", "SELF", "Analyzed", "Carried", "Output", "SideInput", "actual_name", "analyze",
-    "arrives_in_any_order", "arrow_schema", "check_is_window", "check_time_columns", "day_as", "frame_of", "quoted",
-    "self_inputs", "side_input", "spark_delay", "stripped", "time_orders",
+    "DELAY", "ENDLESS", "LAG", "SELF", "Analyzed", "Carried", "Node", "Output", "SideInput", "actual_name", "analyze",
+    "arrives_in_any_order", "arrow_schema", "check_is_window", "check_time_columns", "children", "day_as", "frame_of", "kind",
+    "quoted", "self_inputs", "side_input", "spark_delay", "stripped", "time_orders", "type_of",
 ]  # fmt: skip

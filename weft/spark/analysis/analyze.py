@@ -7,7 +7,7 @@ only to run it). So names, types, casts, functions and UDFs mean exactly what th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from py4j.protocol import Py4JJavaError
@@ -54,6 +54,10 @@ class Analyzed:
     payload: dict[Side, tuple[str, ...]]
     taken: bool = False
     """Whether watermarks in front stay where they are, because Spark's own operators there need them."""
+    rest: tuple[Node, ...] = ()
+    """The conjuncts of the residual, over the columns of `given`."""
+    given: dict[Side, Any] = field(default_factory=dict)
+    """Both sides as Spark's logical plans, watermarks and all."""
 
     def key(self, side: Side, text: str) -> tuple[Column, str | None]:
         """Return the expression of a key, and the name of the column that it simply is (None if it is more)."""
@@ -166,6 +170,8 @@ def analyze(
         outputs=outputs,
         payload=payload,
         taken=any(stayed for _, stayed in bare.values()),
+        rest=tuple(rest),
+        given=below,
     )
 
 
