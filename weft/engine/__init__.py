@@ -9,13 +9,14 @@ from weft.engine.control import next_plan, pinned_for
 from weft.engine.joiner import Job, Joiner, RowJoiner
 from weft.engine.migrate import migrate
 from weft.engine.pairs import Pairs
+from weft.engine.preserve import Accept
 from weft.engine.route import Delivery, Inputs, Intake, Router
 from weft.engine.ship import pack_delivery, pack_header
 from weft.engine.step import Found, Step, step
 from weft.engine.worker import Worker
 
 __all__ = [
-    "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Pairs", "Router", "RowJoiner",
+    "Accept", "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Pairs", "Router", "RowJoiner",
     "Shipment", "Step", "Worker", "collect_arrivals", "in_content_order", "migrate", "next_plan", "pack_delivery", "pack_header",
     "pinned_for", "step", "unpack", "watermark",
 ]  # fmt: skip

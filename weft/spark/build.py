@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from weft.engine import Job, RowJoiner
+from weft.engine import Accept, Job, RowJoiner
 from weft.errors import SpecError, about
 from weft.kernels import words_of
 from weft.planner import Choice, check_switch, choose
@@ -38,13 +39,15 @@ from weft.spark.analysis import (
 from weft.spark.hooks import register
 from weft.spark.join_task import JoinTask, side_by_side
 from weft.spark.reports import counted_pairs, observed_routes
+from weft.spark.residual import PythonResidual, python_residual
 from weft.spark.route_task import RouteTask, TypedRows
 from weft.spark.shuttle import SHIPPED_DDL, roll_call
 from weft.spark.state_place import StatePlace, name_for, state_place, tasks_for
 from weft.spark.workers import check_workers
-from weft.spec import JoinSpec, Window, build_spec, unbounded, with_delays
+from weft.spec import INNER, JoinSpec, Kind, Tumbling, Window, Within, build_spec, unbounded, with_delays
+from weft.spec.kinds import check_unordered, right_selected
 from weft.state import Derived
-from weft.types import SIDES, Side
+from weft.types import SIDES, Bools, Rows, Side
 
 __all__ = ["Built", "JoinOptions", "build"]
 
@@ -66,6 +69,7 @@ class JoinOptions:
     state: str | None = None
     name: str | None = None
     unordered: bool = False
+    kind: Kind = INNER
 
 
 def build(
@@ -82,15 +86,21 @@ def build(
     with about("tasks"):
         tasks = tasks_for(spark, asked.tasks)
     with about("on"):
-        analyzed = analyze(left, right, asked.on, asked.select, asked.suffix, _aliases(itself), asked.unordered)
+        selected = asked.select if asked.select is not None or asked.kind.pairs else [f"{_aliases(itself)[0]}.*"]
+        analyzed = analyze(left, right, asked.on, selected, asked.suffix, _aliases(itself), asked.unordered)
+    with about("select"):
+        _check_selection(analyzed, asked.kind, _aliases(itself))
     with about("window"):
         check_time_columns(window, analyzed.frames)
         if streaming:
             window = with_delays(window, time_orders(window, frames), one_stream=itself)
     spec = build_spec(
         analyzed.condition, window, left_schema=_shown(analyzed, "left"),
-        right_schema=_shown(analyzed, "right"), self_join=itself, unordered=asked.unordered,
+        right_schema=_shown(analyzed, "right"), self_join=itself, unordered=asked.unordered, kind=asked.kind,
     )  # fmt: skip
+    with about("how"):
+        _check_ends(spec, streaming)
+        accept = _accept(analyzed) if asked.kind.preserved else None
     choice = choose(spec, tasks, asked.scheme, asked.index)
     sides = (
         self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
@@ -100,9 +110,9 @@ def build(
         where = state_place(spark, asked.state, asked.name or name_for(left, right)) if keeps else None
     carried = Carried.of(
         spark, window, frames, [output.plain for output in analyzed.outputs],
-        one_stream=spec.self_join, taken=analyzed.taken,
+        one_stream=spec.self_join, taken=analyzed.taken, kind=asked.kind,
     )  # fmt: skip
-    return Built(analyzed, spec, choice, tasks, sides, where, carried)
+    return Built(analyzed, spec, choice, tasks, sides, where, carried, accept)
 
 
 def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
@@ -133,6 +143,7 @@ def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
 def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
     """Refuse options of the wrong type, and frames whose columns cannot be told apart."""
     check_switch("unordered", asked.unordered)
+    check_unordered(asked.kind, asked.unordered)
     given: object = asked.suffix
     if not isinstance(given, str):
         raise SpecError.of(
@@ -149,6 +160,37 @@ def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
     if isinstance(asked.select, str):
         what = f"select={asked.select!r} is one text."
         raise SpecError.of(what, "It is a list of columns.", f"write select=[{asked.select!r}].")
+
+
+def _check_selection(analyzed: Analyzed, kind: Kind, aliases: tuple[str, str]) -> None:
+    """Refuse right columns where left rows leave alone."""
+    if not kind.pairs and "right" in analyzed.selected:
+        raise right_selected(aliases)
+
+
+def _check_ends(spec: JoinSpec, streaming: bool) -> None:
+    """Refuse rows that wait for a partner for ever."""
+    if not streaming or not spec.kind.unmatched or spec.ends:
+        return
+    timed = isinstance(spec.window, (Within, Tumbling))
+    raise SpecError.of(
+        f"how={spec.kind.name!r} needs a window that ends.",
+        "In this one a row may still find a partner at any time, so it could never leave without one"
+        + (": no row is ever late, because a side has no delay." if timed else ": nothing ever leaves it."),
+        "set delay= in the window, or a watermark on both inputs (withWatermark)."
+        if timed
+        else "use weft.within('10 seconds', on='ts', delay='5 seconds'); how='left_semi' and 'inner' work with any window.",
+    )
+
+
+def _accept(analyzed: Analyzed) -> Accept | None:
+    """Return what decides in the tasks what words cannot, None if they decide everything."""
+    residual = python_residual(analyzed)
+    return None if residual is None else partial(_accepted, residual)
+
+
+def _accepted(residual: PythonResidual, left: pa.Table, left_rows: Rows, right: pa.Table, right_rows: Rows) -> Bools:
+    return residual(left.take(pa.array(left_rows)), right.take(pa.array(right_rows)))
 
 
 def _aliases(itself: bool) -> tuple[str, str]:
@@ -173,6 +215,7 @@ class Built:
     sides: dict[Side, SideInput]
     where: StatePlace | None
     carried: Carried
+    accept: Accept | None = None
 
     def frame(self) -> DataFrame:
         """Return the joined DataFrame."""
@@ -180,9 +223,13 @@ class Built:
         derived: dict[Side, Derived] = {side: self.sides[side].inputs.derived(self.spec.side(side)) for side in SIDES}
         job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload, derived)
         plan = None if self.where is not None else _static_plan(self.spec, self.choice.scheme, self.tasks, self.sides)
-        joiner = RowJoiner(job)
+        joiner = RowJoiner(job, self.accept)
         routed = self._routed(joiner, plan)
-        fields = [*self.sides["left"].payload.fields, *self.sides["right"].payload.fields]
+        fields = [
+            StructField(field.name, field.dataType, field.nullable or self.spec.kind.absent(side))
+            for side in self.spec.kind.sides
+            for field in self.sides[side].payload.fields
+        ]
         if self._as_it_is:
             fields = [
                 StructField(output.name, field.dataType, field.nullable, self._metadata(output))
@@ -210,8 +257,13 @@ class Built:
     @property
     def _as_it_is(self) -> bool:
         """Tell whether pairs leave as the tasks give them: then no projection has to copy every row once more."""
-        given = [(side, name) for side in SIDES for name in self.analyzed.payload[side]]
-        return self.analyzed.residual is None and [output.plain for output in self.analyzed.outputs] == given
+        given = [(side, name) for side in self.spec.kind.sides for name in self.analyzed.payload[side]]
+        return self._residual is None and [output.plain for output in self.analyzed.outputs] == given
+
+    @property
+    def _residual(self) -> Column | None:
+        """Return what Spark has to decide on the pairs that leave."""
+        return None if self.spec.kind.preserved else self.analyzed.residual
 
     @property
     def _both_ways(self) -> bool:
@@ -249,19 +301,20 @@ class Built:
         structs = [
             _struct(prefix, self.analyzed.payload[side], alias)
             for prefix, side, alias in zip("lr", SIDES, names, strict=True)
+            if side in self.spec.kind.sides
         ]
         if self._both_ways:
             joined = self._unordered(joined, structs, names)
         else:
             joined = joined.select(*structs)
-            if self.analyzed.residual is not None:
-                joined = joined.where(self.analyzed.residual)
+            if self._residual is not None:
+                joined = joined.where(self._residual)
         outputs = self.analyzed.outputs
         return joined.select(*[o.column.alias(o.name, metadata=self._metadata(o)) for o in outputs])
 
     def _unordered(self, joined: DataFrame, structs: list[Column], names: tuple[str, str]) -> DataFrame:
         """Keep a reading with the earlier row as `a` only if the residual refuses the other reading."""
-        residual = self.analyzed.residual
+        residual = self._residual
         assert residual is not None
         one, two = names
         checked = joined.select(*structs, "swapped").withColumn("this", residual)

@@ -9,8 +9,7 @@ from pyspark.sql import Column, DataFrame
 from weft.planner import Explanation, explain_join
 from weft.routing import Scheme
 from weft.spark.build import JoinOptions, build
-from weft.spec import Window
-from weft.spec.options import check_kind
+from weft.spec import Window, kind_named
 
 __all__ = ["explain", "join", "self_join"]
 
@@ -29,7 +28,9 @@ def join(
     on
         The condition: SQL over the aliases `l` and `r`, or a PySpark Column over `l.x`, `r.y` or the frames' own columns.
     how
-        The kind of join; currently only "inner".
+        The kind of join: "inner" (pairs), "left", "right" or "full" (also rows without a partner, beside NULLs), "left_semi" or
+        "left_anti" (left rows with or without a partner). Spark's other spellings work too. On streams, a row without a
+        partner leaves when its window has ended, so these kinds need a window that ends; "left_semi" works with any window.
     window
         Which rows are close enough to pair: `weft.within`, `weft.last`, `weft.tumbling`, `weft.tumbling_rows` or
         `weft.unbounded`. Required for streams, optional for static frames.
@@ -52,8 +53,8 @@ def join(
         A plain DataFrame: write it to any sink, aggregate it, join it again. The time columns of a join over time with
         delays carry the watermark that downstream operators need.
     """
-    check_kind(how)
-    return build(left, right, JoinOptions(on, window, scheme, index, tasks, select, suffix, state, name)).frame()
+    asked = JoinOptions(on, window, scheme, index, tasks, select, suffix, state, name, kind=kind_named(how))
+    return build(left, right, asked).frame()
 
 
 def self_join(
@@ -66,16 +67,15 @@ def self_join(
     Returns all ordered pairs of different rows that satisfy `on`. With `unordered=True`, each pair of rows appears once, in
     the order that satisfies `on`; if both orders do, the later row is `a`. The other parameters are the same as in `join`.
     """
-    check_kind(how)
-    asked = JoinOptions(on, window, scheme, index, tasks, select, suffix, state, name, unordered)
+    asked = JoinOptions(on, window, scheme, index, tasks, select, suffix, state, name, unordered, kind_named(how))
     return build(stream, stream, asked, itself=True).frame()
 
 
 def explain(
-    left: DataFrame, right: DataFrame | None = None, *, on: str | Column, window: Window | None = None,
+    left: DataFrame, right: DataFrame | None = None, *, on: str | Column, how: str = "inner", window: Window | None = None,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
 ) -> Explanation:  # fmt: skip
     """Show how a join would run: scheme, index, replication, bound on the state. Without `right`, explain a self join."""
-    asked = JoinOptions(on, window, scheme, index, tasks)
+    asked = JoinOptions(on, window, scheme, index, tasks, kind=kind_named(how))
     built = build(left, left if right is None else right, asked, itself=right is None, explaining=True)
     return explain_join(built.spec, built.choice, built.tasks, streaming=left.isStreaming)

@@ -8,7 +8,7 @@ from numbers import Integral, Real
 
 from weft.errors import SpecError
 
-__all__ = ["check_choice", "check_count", "check_kind", "check_number", "check_switch"]
+__all__ = ["check_choice", "check_count", "check_number", "check_switch"]
 
 
 def check_choice(name: str, value: object, known: Sequence[str]) -> None:
@@ -24,16 +24,6 @@ def check_choice(name: str, value: object, known: Sequence[str]) -> None:
     if not isinstance(value, str) or value not in known:
         near = [word for word in known if str(value).lower().replace("-", " ") == word]
         raise SpecError.of(f"{name}={value!r}.", f"Known: {', '.join(known)}.", f"use {name}={(near or known)[0]!r}.")
-
-
-def check_kind(how: object) -> None:
-    """Refuse kinds of join that there are not."""
-    if how != "inner":
-        raise SpecError.of(
-            f"how={how!r}.",
-            "Weft supports inner joins: how='inner', every pair once.",
-            "leave how= out; outer joins are not supported yet.",
-        )
 
 
 def check_count(name: str, value: object, what: str, hint: str, *, least: int = 1, most: int | None = None) -> None:

@@ -52,6 +52,8 @@ class Analyzed:
     only: dict[Side, Column | None]
     outputs: tuple[Output, ...]
     payload: dict[Side, tuple[str, ...]]
+    selected: frozenset[Side] = frozenset()
+    """The sides that the selection names."""
     taken: bool = False
     """Whether watermarks in front stay where they are, because Spark's own operators there need them."""
     rest: tuple[Node, ...] = ()
@@ -144,6 +146,7 @@ def analyze(
     residual = [moved(node) for node in rest]
     with about("select" if select is not None else "suffix"):
         outputs, shown = _select(joined, (left, right), plan, select, suffix, aliases, spark, moved)
+    selected = {side for side, rows in below.items() if any(int(a.exprId().id()) in shown for a in _outputs(rows))}
     needed = {int(a.exprId().id()) for node in rest for a in attributes(node)} | shown
     payload: dict[Side, tuple[str, ...]] = {
         side: tuple(str(a.name()) for a in _outputs(rows) if int(a.exprId().id()) in needed)
@@ -169,6 +172,7 @@ def analyze(
         only=sides,
         outputs=outputs,
         payload=payload,
+        selected=frozenset(selected),
         taken=any(stayed for _, stayed in bare.values()),
         rest=tuple(rest),
         given=below,

@@ -101,8 +101,9 @@ class _Travel:
             else:
                 time = self._place(column, name, f"time {name}")
         only, keep = self.analyzed.only[side], None
-        if only is not None and (self.spec.counted or self.spec.self_join):
-            # A count window numbers the row even where its own condition is false; a self join asks it in each role.
+        if only is not None and (self.spec.counted or self.spec.self_join or side in self.spec.kind.preserved):
+            # A count window numbers the row even where its own condition is false; a self join asks it in each role, and a
+            # preserved side returns the row.
             keep = self._place(only, None, f"keep {side}")
         elif only is not None:
             self.frame = self.frame.where(only)

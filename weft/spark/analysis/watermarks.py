@@ -18,7 +18,7 @@ from pyspark.sql.types import DateType, StructField, TimestampType
 
 from weft.spark.analysis.tree import children, frame_of, kind
 from weft.spark.state_place import JOIN
-from weft.spec import Delays, TimeOrder, Tumbling, Unbounded, Window, Within, lags_of, reach_of
+from weft.spec import INNER, Delays, Kind, TimeOrder, Tumbling, Unbounded, Window, Within, lags_of, reach_of
 from weft.spec.disorder import UNION
 from weft.types import SIDES, Side
 
@@ -147,9 +147,12 @@ class Carried:
     @classmethod
     def of(
         cls, spark: SparkSession, window: Window, inputs: dict[Side, DataFrame], outputs: Sequence[tuple[Side, str] | None],
-        *, one_stream: bool, taken: bool = False,
+        *, one_stream: bool, taken: bool = False, kind: Kind = INNER,
     ) -> Carried:  # fmt: skip
-        """Work out what a result carries; `outputs` are the input columns that its columns simply are."""
+        """Work out what a result carries; `outputs` are the input columns that its columns simply are.
+
+        Of two time columns Spark gets that of the left side, but not where only the right one is never NULL.
+        """
         lags = lags_of(window, one_stream=one_stream)
         fields: dict[Side, dict[str, StructField]] = {
             side: {field.name: field for field in inputs[side].schema} for side in SIDES
@@ -159,8 +162,12 @@ class Carried:
         times = {side: actual_name(inputs[side], _time_of(window, side)) for side in SIDES}
         if isinstance(window, (Within, Tumbling)) and window.unit == "time" and lags.known is not None:
             reaches = {side: reach_of(window, side) for side in SIDES}
-            both: list[tuple[Side, str]] = [("left", times["left"]), ("right", times["right"])]
-            shown = [time for time in both if time in outputs and isinstance(_type(fields, time), TimestampType)]
+            sides = sorted(SIDES, key=kind.absent)
+            shown = [
+                time
+                for time in ((side, times[side]) for side in sides)
+                if time in outputs and isinstance(_type(fields, time), TimestampType)
+            ]
             least = spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min") == "min"
             event_time = shown[0] if shown and least and not taken else None
         return cls(window, times, lags, reaches, fields, event_time)
