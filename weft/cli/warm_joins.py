@@ -176,7 +176,7 @@ _SLIDES = within("3 hours", on="ts", delay="5 seconds")
 _BAND = "abs(l.f - r.f) <= 1"
 _TWO = "l.f > r.f AND l.g < r.g"
 _FASTJOIN = FastJoin(enough=0.0, threshold=1.0, noise=0.0, gain=0.0, split_hot=True, biclique=False)
-_INDEXES = ("scan", "crossed", "pim-tree", "hotcold")
+_INDEXES = ("scan", "crossed", "peaks", "pim-tree", "hotcold")
 
 STEPS = (
     WarmStep("two inequalities", (

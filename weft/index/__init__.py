@@ -6,6 +6,7 @@ from weft.index.catalog import GROUP, INDEXES, index_named, known_indexes, make_
 from weft.index.crossed import Crossed
 from weft.index.hotcold import HotCold
 from weft.index.merge_policy import MergePolicy
+from weft.index.peaks import RunPeaks
 from weft.index.probe_plan import ProbePlan
 from weft.index.protocol import Index, Matches, Probe
 from weft.index.run import Layout, Run
@@ -16,6 +17,6 @@ from weft.index.trees import PimTree, TreeSet, kind_of, read_name, show_name
 
 __all__ = [
     "GROUP", "INDEXES", "Crossed", "Hash", "HotCold", "Index", "Layout", "Matches", "MergePolicy", "PimTree", "Probe",
-    "ProbePlan", "Run", "RunSet", "Runs", "Scan", "TreeSet", "index_named", "kind_of", "known_indexes", "make_index",
+    "ProbePlan", "Run", "RunPeaks", "RunSet", "Runs", "Scan", "TreeSet", "index_named", "kind_of", "known_indexes", "make_index",
     "named_index", "read_name", "show_name", "span_of",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ from weft.errors import SpecError, UnknownName
 from weft.index.crossed import Crossed
 from weft.index.hotcold import HotCold
 from weft.index.merge_policy import PERSISTED
+from weft.index.peaks import RunPeaks
 from weft.index.run import Layout
 from weft.index.runs import Hash, Runs, Scan
 from weft.index.runset import RunSet
@@ -20,7 +21,7 @@ __all__ = ["GROUP", "INDEXES", "IndexKind", "index_named", "known_indexes", "mak
 
 IndexKind: TypeAlias = type[RunSet] | type[TreeSet]
 
-_KINDS: tuple[IndexKind, ...] = (Runs, Scan, Hash, HotCold, Crossed, PimTree)
+_KINDS: tuple[IndexKind, ...] = (Runs, Scan, Hash, HotCold, Crossed, RunPeaks, PimTree)
 INDEXES: dict[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 """Weft's own indexes by name."""
 

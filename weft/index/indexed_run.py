@@ -15,6 +15,7 @@ import numpy as np
 
 from weft.index.run import Layout, Run
 from weft.kernels.packed import Frame, Packed, frame_of, pack, pack_by
+from weft.kernels.peaks import Peaks
 from weft.kernels.search import Fences, directory_of, fences_of
 from weft.kernels.words import counts_up
 from weft.types import Block, Rows, Words, columns_at
@@ -38,6 +39,8 @@ class IndexedRun:
     """The one key column packed with the rows, once somebody asked for that."""
     _zones: dict[int, tuple[int, int]] = field(default_factory=dict)
     _counts: dict[int, int | None] = field(default_factory=dict)
+    peaks: dict[tuple[int, bool], Peaks] = field(default_factory=dict)
+    """Trees of maxima over columns, or of minima (`weft.index.peaks`)."""
 
     def __len__(self) -> int:
         return len(self.run)
