@@ -371,28 +371,6 @@ def test_a_mistake_in_a_window_is_told_at_once(name):
     check(caught.value, SpecError, what, there_is, hint)
 
 
-def test_streaming_with_static_is_refused(desk):
-    static = desk.spark.createDataFrame([(1, 2.0)], "id long, bid double")
-    with pytest.raises(WeftError) as caught:
-        joined(desk, right=static)
-    check(
-        caught.value,
-        SpecError,
-        "The left side is streaming and the right side static",
-        "two streams or two static",
-        "Spark joins",
-    )
-    with pytest.raises(WeftError) as caught:
-        weft.join(static, desk.stream("right", []), on="l.bid < r.bid")
-    check(
-        caught.value,
-        SpecError,
-        "The left side is static and the right side streaming",
-        "two streams or two static",
-        "Spark joins",
-    )
-
-
 def test_a_column_of_another_frame_is_refused(desk):
     other = desk.spark.createDataFrame([(1, 2.0)], "id long, bid double")
     with pytest.raises(WeftError) as caught:

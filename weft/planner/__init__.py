@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from weft.planner.choose import Choice, Thresholds, check_switch, check_tasks, choose
 from weft.planner.draw import draw, draw_svg
-from weft.planner.explain import Explanation, explain_join
+from weft.planner.explain import Explanation, explain_join, explain_table
 from weft.planner.tree_costs import MATCH_RATE, TYPICAL, show_ratio
 from weft.planner.two_predicates import TwoPredicates, two_predicates
 
 __all__ = [
     "MATCH_RATE", "TYPICAL", "Choice", "Explanation", "Thresholds", "TwoPredicates", "check_switch", "check_tasks", "choose",
-    "draw", "draw_svg", "explain_join", "show_ratio", "two_predicates",
+    "draw", "draw_svg", "explain_join", "explain_table", "show_ratio", "two_predicates",
 ]  # fmt: skip

@@ -19,9 +19,9 @@ from weft.spec import Delays, JoinSpec, Last, Op, Term, Tumbling, TumblingRows, 
 from weft.spec.disorder import readable
 from weft.spec.duration import show_duration
 from weft.spec.parse import without_casts
-from weft.types import SIDES
+from weft.types import SIDES, Side
 
-__all__ = ["Explanation", "explain_join"]
+__all__ = ["Explanation", "explain_join", "explain_table"]
 
 _SIGNS = {Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">=", Op.EQ: "=", Op.NE: "!="}
 
@@ -95,6 +95,44 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
         parts += [(name, text) for name, text in (("late", _late(spec)), ("order", _order(spec))) if text]
     parts.append(("state", _state(spec) if streaming else "none: both sides are read completely, in one batch"))
     return Explanation(tuple(parts), draw_svg(first) if areas else "")
+
+
+def explain_table(spec: JoinSpec, asking: Side, refresh: str | None) -> Explanation:
+    """Explain how the rows of a stream, the `asking` side, are looked up in a table."""
+    table = "right" if asking == "left" else "left"
+    ranged = spec.access.within is not None
+    parts = [
+        ("join", spec.condition.said or _plain(spec, spec.condition.text)),
+        ("kind", f"{spec.kind.name}: {_leaving(spec, asking)}"),
+        ("stream", f"{asking}; passes through without a shuffle, in its order; keeps its watermark"),
+        ("table", f"{table}; read {_reading(refresh)}, written once as an index that all tasks map"),
+        ("index", "peaks: sorted rows" + (" with a tree over the other end of ranges" if ranged else "")
+         + ", so that a look-up takes time with what it finds"),
+        ("access", _access(spec)),
+        ("checked", _checked(spec)),
+    ]  # fmt: skip
+    if spec.condition.residual:
+        who = "in the tasks, before rows leave" if spec.kind.preserved else "on the pairs"
+        parts.append(("residual", f"{_plain(spec, spec.condition.residual)} (evaluated {who})"))
+    for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
+        if text:
+            parts.append((f"{side} filter", _plain(spec, text)))
+    parts.append(("state", "none: each row of the stream leaves with its batch"))
+    return Explanation(tuple(parts))
+
+
+def _leaving(spec: JoinSpec, asking: Side) -> str:
+    """Tell which rows leave."""
+    if spec.kind.pairs:
+        return "pairs" + (f", and {asking} rows without a partner, beside NULLs" if spec.kind.unmatched else "")
+    return f"{asking} rows {'without' if spec.kind.unmatched else 'with'} a partner"
+
+
+def _reading(refresh: str | None) -> str:
+    if refresh is None:
+        return "when the query starts"
+    timed = refresh.strip()[:1].isdigit()
+    return f"when the query starts and {'every ' + refresh if timed else f'when max({refresh}) has changed'}"
 
 
 def _ways(spec: JoinSpec, ways: TwoPredicates) -> str:

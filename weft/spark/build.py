@@ -49,7 +49,9 @@ from weft.spec.kinds import check_unordered, right_selected
 from weft.state import Derived
 from weft.types import SIDES, Bools, Rows, Side
 
-__all__ = ["Built", "JoinOptions", "build"]
+__all__ = [
+    "Built", "JoinOptions", "accept_of", "build", "check_options", "check_selection", "shown_columns", "struct_of",
+]  # fmt: skip
 
 _SAMPLE = 2_000
 """Rows of a side that a static join looks at to find the boundaries of ranges."""
@@ -70,6 +72,7 @@ class JoinOptions:
     name: str | None = None
     unordered: bool = False
     kind: Kind = INNER
+    refresh: str | None = None
 
 
 def build(
@@ -81,7 +84,7 @@ def build(
     spark, streaming = left.sparkSession, left.isStreaming
     window = asked.window if asked.window is not None else unbounded()
     check_is_window(window)
-    _check_options(frames, asked)
+    check_options(frames, asked)
     check_workers(spark)
     with about("tasks"):
         tasks = tasks_for(spark, asked.tasks)
@@ -89,18 +92,18 @@ def build(
         selected = asked.select if asked.select is not None or asked.kind.pairs else [f"{_aliases(itself)[0]}.*"]
         analyzed = analyze(left, right, asked.on, selected, asked.suffix, _aliases(itself), asked.unordered)
     with about("select"):
-        _check_selection(analyzed, asked.kind, _aliases(itself))
+        check_selection(analyzed, asked.kind, _aliases(itself))
     with about("window"):
         check_time_columns(window, analyzed.frames)
         if streaming:
             window = with_delays(window, time_orders(window, frames), one_stream=itself)
     spec = build_spec(
-        analyzed.condition, window, left_schema=_shown(analyzed, "left"),
-        right_schema=_shown(analyzed, "right"), self_join=itself, unordered=asked.unordered, kind=asked.kind,
+        analyzed.condition, window, left_schema=shown_columns(analyzed, "left"),
+        right_schema=shown_columns(analyzed, "right"), self_join=itself, unordered=asked.unordered, kind=asked.kind,
     )  # fmt: skip
     with about("how"):
         _check_ends(spec, streaming)
-        accept = _accept(analyzed) if asked.kind.preserved else None
+        accept = accept_of(analyzed) if asked.kind.preserved else None
     choice = choose(spec, tasks, asked.scheme, asked.index)
     sides = (
         self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
@@ -116,7 +119,7 @@ def build(
 
 
 def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
-    """Refuse what is no frame, a stream with a table, and streams without a window."""
+    """Refuse what is no frame, and streams without a window; a stream with a table is built elsewhere (`weft.spark.table`)."""
     for side, frame in frames.items():
         if not isinstance(frame, DataFrame):
             raise SpecError.of(
@@ -125,12 +128,11 @@ def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
                 "for pyarrow tables use weft.local.join.",
             )
     streaming = frames["left"].isStreaming
-    if streaming != frames["right"].isStreaming:
-        kinds = ("streaming", "static") if streaming else ("static", "streaming")
+    if asked.refresh is not None:
         raise SpecError.of(
-            f"The left side is {kinds[0]} and the right side {kinds[1]}.",
-            "weft.join takes two streams or two static frames.",
-            "Spark joins a stream with a static frame itself; or read the static side as a stream too.",
+            f"refresh={asked.refresh!r}.",
+            f"Both sides are {'streams' if streaming else 'static'}; only the table of a stream with a table is read again.",
+            "leave refresh= out.",
         )
     if streaming and asked.window is None:
         raise SpecError.of(
@@ -140,7 +142,7 @@ def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
         )
 
 
-def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
+def check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
     """Refuse options of the wrong type, and frames whose columns cannot be told apart."""
     check_switch("unordered", asked.unordered)
     check_unordered(asked.kind, asked.unordered)
@@ -162,7 +164,7 @@ def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
         raise SpecError.of(what, "It is a list of columns.", f"write select=[{asked.select!r}].")
 
 
-def _check_selection(analyzed: Analyzed, kind: Kind, aliases: tuple[str, str]) -> None:
+def check_selection(analyzed: Analyzed, kind: Kind, aliases: tuple[str, str]) -> None:
     """Refuse right columns where left rows leave alone."""
     if not kind.pairs and "right" in analyzed.selected:
         raise right_selected(aliases)
@@ -183,7 +185,7 @@ def _check_ends(spec: JoinSpec, streaming: bool) -> None:
     )
 
 
-def _accept(analyzed: Analyzed) -> Accept | None:
+def accept_of(analyzed: Analyzed) -> Accept | None:
     """Return what decides in the tasks what words cannot, None if they decide everything."""
     residual = python_residual(analyzed)
     return None if residual is None else partial(_accepted, residual)
@@ -197,7 +199,7 @@ def _aliases(itself: bool) -> tuple[str, str]:
     return SELF if itself else ("l", "r")
 
 
-def _shown(analyzed: Analyzed, side: Side) -> str:
+def shown_columns(analyzed: Analyzed, side: Side) -> str:
     """Return the columns that are kept, with their types: what the segments hold."""
     kept = analyzed.payload[side]
     frame = analyzed.frames[side]
@@ -299,7 +301,7 @@ class Built:
         """Put both rows into structs named by the aliases; then residual and selection read as the user wrote them."""
         names = _aliases(self.spec.self_join)
         structs = [
-            _struct(prefix, self.analyzed.payload[side], alias)
+            struct_of(prefix, self.analyzed.payload[side], alias)
             for prefix, side, alias in zip("lr", SIDES, names, strict=True)
             if side in self.spec.kind.sides
         ]
@@ -325,7 +327,8 @@ class Built:
         return kept.select(F.col(two).alias(one), F.col(one).alias(two))
 
 
-def _struct(prefix: str, names: tuple[str, ...], alias: str) -> Column:
+def struct_of(prefix: str, names: tuple[str, ...], alias: str) -> Column:
+    """Return the payload of a side as one column, under the names that it came with."""
     fields = [F.col(f"{prefix}{number}").alias(name) for number, name in enumerate(names)]
     return F.struct(*fields).alias(alias) if fields else F.struct(F.lit(None).alias("nothing")).alias(alias)
 

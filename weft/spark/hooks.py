@@ -18,6 +18,7 @@ import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +37,7 @@ from weft.spark.state_place import JOIN, StatePlace
 from weft.spec.disorder import readable
 from weft.spec.duration import show_duration
 
-__all__ = ["Registered", "joins_of", "register", "told", "weft_error"]
+__all__ = ["Registered", "around_starts", "joins_of", "register", "told", "weft_error"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,18 @@ def register(where: StatePlace, job: Job) -> None:
     _install()
 
 
+Around = Callable[[DataFrame], AbstractContextManager[Callable[[StreamingQuery], None]]]
+"""What is opened around the start of a query, given what it writes; what it returns is told of the query once that runs."""
+_AROUND: list[Around] = []
+
+
+def around_starts(around: Around) -> None:
+    """Let something be done around every start of a query."""
+    if around not in _AROUND:
+        _AROUND.append(around)
+    _install()
+
+
 def joins_of(frame: DataFrame) -> list[Registered]:
     """Return the joins of streams that a frame stands on."""
     plan = str(frame._jdf.queryExecution().analyzed().toString())
@@ -82,7 +95,11 @@ def _checked(start: Callable[..., StreamingQuery]) -> Callable[..., StreamingQue
     @functools.wraps(start)
     def checked(writer: Any, *args: Any, **kwargs: Any) -> StreamingQuery:
         joins = joins_of(writer._df)
-        query = start(writer, *args, **kwargs)
+        with ExitStack() as opened:
+            begun = [opened.enter_context(around(writer._df)) for around in _AROUND]
+            query = start(writer, *args, **kwargs)
+            for tell in begun:
+                tell(query)
         if joins:
             try:
                 for join in joins:

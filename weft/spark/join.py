@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame
 from weft.planner import Explanation, explain_join
 from weft.routing import Scheme
 from weft.spark.build import JoinOptions, build
+from weft.spark.table import table_join, with_table
 from weft.spec import Window, kind_named
 
 __all__ = ["explain", "join", "self_join"]
@@ -18,22 +19,25 @@ def join(
     left: DataFrame, right: DataFrame, *, on: str | Column, how: str = "inner", window: Window | None = None,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
     select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None, name: str | None = None,
+    refresh: str | None = None,
 ) -> DataFrame:  # fmt: skip
-    """Join two DataFrames, both streaming or both static, on any condition.
+    """Join two DataFrames on any condition: two streams, a stream with a table (a static DataFrame), or two tables.
 
     Parameters
     ----------
     left, right
-        Two streaming DataFrames, or two static ones.
+        Streaming or static DataFrames. A stream with a table needs no window: its rows look the table up and pass on.
     on
         The condition: SQL over the aliases `l` and `r`, or a PySpark Column over `l.x`, `r.y` or the frames' own columns.
     how
         The kind of join: "inner" (pairs), "left", "right" or "full" (also rows without a partner, beside NULLs), "left_semi" or
         "left_anti" (left rows with or without a partner). Spark's other spellings work too. On streams, a row without a
         partner leaves when its window has ended, so these kinds need a window that ends; "left_semi" works with any window.
+        With a table, rows of the stream leave at once: "inner", "left", "left_semi" and "left_anti", or "right" if the stream is
+        on the right.
     window
         Which rows are close enough to pair: `weft.within`, `weft.last`, `weft.tumbling`, `weft.tumbling_rows` or
-        `weft.unbounded`. Required for streams, optional for static frames.
+        `weft.unbounded`. Required for two streams, optional for static frames; a stream with a table has none.
     scheme, index
         "auto" or a name, with or without settings. For `scheme` also an object such as `weft.schemes.Matrix(rows=2, columns=3)`.
     tasks
@@ -46,6 +50,9 @@ def join(
         only; by default the conf `spark.weft.state`.
     name
         Distinguishes this join from other joins of the same query on the same state path. Chained joins need no name.
+    refresh
+        When the table of a stream with a table is read again: a length of time, such as "1 hour", or the name of a column of it
+        whose greatest value changes with each version. By default it is read once, when the query starts.
 
     Returns
     -------
@@ -53,8 +60,10 @@ def join(
         A plain DataFrame: write it to any sink, aggregate it, join it again. The time columns of a join over time with
         delays carry the watermark that downstream operators need.
     """
-    asked = JoinOptions(on, window, scheme, index, tasks, select, suffix, state, name, kind=kind_named(how))
-    return build(left, right, asked).frame()
+    asked = JoinOptions(
+        on, window, scheme, index, tasks, select, suffix, state, name, kind=kind_named(how), refresh=refresh
+    )  # fmt: skip
+    return (table_join if with_table(left, right) else build)(left, right, asked).frame()
 
 
 def self_join(
@@ -73,9 +82,11 @@ def self_join(
 
 def explain(
     left: DataFrame, right: DataFrame | None = None, *, on: str | Column, how: str = "inner", window: Window | None = None,
-    scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
+    scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None, refresh: str | None = None,
 ) -> Explanation:  # fmt: skip
     """Show how a join would run: scheme, index, replication, bound on the state. Without `right`, explain a self join."""
-    asked = JoinOptions(on, window, scheme, index, tasks, kind=kind_named(how))
+    asked = JoinOptions(on, window, scheme, index, tasks, kind=kind_named(how), refresh=refresh)
+    if right is not None and with_table(left, right):
+        return table_join(left, right, asked, explaining=True).explanation()
     built = build(left, left if right is None else right, asked, itself=right is None, explaining=True)
     return explain_join(built.spec, built.choice, built.tasks, streaming=left.isStreaming)

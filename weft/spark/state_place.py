@@ -13,10 +13,12 @@ from weft.errors import SpecError
 from weft.planner import check_tasks
 from weft.state import StateStore, open_folder
 
-__all__ = ["JOIN", "StatePlace", "name_for", "state_place", "tasks_for"]
+__all__ = ["JOIN", "TABLE", "StatePlace", "name_for", "state_place", "tasks_for"]
 
 JOIN = "weft_join_"
 """How the function of a join task begins in Spark's plans; the id of its join follows."""
+TABLE = "weft_table_"
+"""How that of a join with a table begins, whose rows come as they do from its stream."""
 
 
 @dataclass(frozen=True)
@@ -50,14 +52,20 @@ def tasks_for(spark: SparkSession, tasks: object) -> int:
     return tasks
 
 
-def name_for(left: DataFrame, right: DataFrame) -> str:
-    """Name a join by the joins it stands on: those of a chain differ."""
+def name_for(left: DataFrame, right: DataFrame, functions: str = JOIN) -> str:
+    """Name a join by the joins of its sort that it stands on: those of a chain differ."""
     plans = [str(frame._jdf.queryExecution().analyzed().toString()) for frame in (left, right)]
-    below = sum(len(re.findall(JOIN + r"\w*\(", plan)) for plan in plans)
+    below = sum(len(re.findall(functions + r"\w*\(", plan)) for plan in plans)
     return f"join-{below}" if below else ""
 
 
-def state_place(spark: SparkSession, state: str | None, name: object) -> StatePlace:
+def state_place(
+    spark: SparkSession,
+    state: str | None,
+    name: object,
+    *,
+    keeps: str = "Weft persists the rows that can still match there",
+) -> StatePlace:
     """Return where the state goes: the path given, or that of the session's conf."""
     given: object = state
     if given is not None and not isinstance(given, str):
@@ -72,7 +80,7 @@ def state_place(spark: SparkSession, state: str | None, name: object) -> StatePl
     if not path:
         raise SpecError.of(
             "A join of streams needs a state path.",
-            "Weft persists the rows that can still match there, one folder per query.",
+            f"{keeps}, one folder per query.",
             "give state='file:///var/weft', or set the conf spark.weft.state.",
         )
     folder = open_folder(path)

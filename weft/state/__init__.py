@@ -8,10 +8,11 @@ from weft.state.ownership import CHECKPOINT, Holder, known_checkpoint, note_chec
 from weft.state.sealed import read_sealed, write_sealed
 from weft.state.segments import Derived, Segment, derived_note, one_chunk, read_words, written_words
 from weft.state.store import Manifest, StateStore
+from weft.state.tables import TablePin, TableShelf, TableVersion
 from weft.state.task import Clock, History, Pinned, TaskState
 
 __all__ = [
     "CHECKPOINT", "Clock", "Derived", "Folder", "History", "Holder", "Manifest", "MemoryStore", "Pinned", "Segment",
-    "StateStore", "TaskState", "derived_note", "known_checkpoint", "note_checkpoint", "one_chunk", "open_folder",
-    "read_sealed", "read_words", "write_sealed", "written_words",
+    "StateStore", "TablePin", "TableShelf", "TableVersion", "TaskState", "derived_note", "known_checkpoint",
+    "note_checkpoint", "one_chunk", "open_folder", "read_sealed", "read_words", "write_sealed", "written_words",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StructField, TimestampType
 
 from weft.spark.analysis.tree import children, frame_of, kind
-from weft.spark.state_place import JOIN
+from weft.spark.state_place import JOIN, TABLE
 from weft.spec import INNER, Delays, Kind, TimeOrder, Tumbling, Unbounded, Window, Within, lags_of, reach_of
 from weft.spec.disorder import UNION
 from weft.types import SIDES, Side
@@ -103,7 +103,8 @@ def _mixed(plan: Any) -> str | None:
     streams = [child for child in children(plan) if child.isStreaming()]
     if name in _STATEFUL:
         return f"a stateful operator ({name})"
-    if name in _FUNCTIONS or not streams:
+    looks_up = name == "MapInArrow" and TABLE in str(plan.simpleString(100))  # hands rows on in their order
+    if (name in _FUNCTIONS and not looks_up) or not streams:
         return None
     if len(streams) > 1 and name in _MIXING:
         return _MIXING[name]

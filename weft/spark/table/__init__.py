@@ -1,0 +1,7 @@
+"""A stream with a table: the table is an index that all tasks map, and the stream passes through without a shuffle."""
+
+from __future__ import annotations
+
+from weft.spark.table.build import TableJoin, table_join, with_table
+
+__all__ = ["TableJoin", "table_join", "with_table"]

@@ -1,0 +1,154 @@
+"""From a stream and a table, in either order, to a join that is known to be sound, and to its DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql.types import StructField, StructType
+
+from weft.engine import Accept, Lookup
+from weft.errors import SpecError, about
+from weft.planner import Explanation, explain_table
+from weft.spark.analysis import DELAY, Analyzed, Output, SideInput, analyze, arrow_schema, frame_of, side_input
+from weft.spark.build import JoinOptions, accept_of, check_options, check_selection, shown_columns, struct_of
+from weft.spark.join_task import side_by_side
+from weft.spark.route_task import TypedRows
+from weft.spark.state_place import TABLE, StatePlace, name_for, state_place
+from weft.spark.table.refusals import check_request, refreshed_by
+from weft.spark.table.task import IndexTask, LookupTask
+from weft.spark.table.versions import Table, register_table
+from weft.spark.workers import check_workers
+from weft.spec import JoinSpec, build_spec, unbounded
+from weft.types import SIDES, Side, other
+
+__all__ = ["TableJoin", "table_join", "with_table"]
+
+_LIMIT = "spark.weft.table.maxBytes"
+
+
+def with_table(left: object, right: object) -> bool:
+    """Tell whether one side is a stream and the other is not."""
+    return isinstance(left, DataFrame) and isinstance(right, DataFrame) and left.isStreaming != right.isStreaming
+
+
+def table_join(left: DataFrame, right: DataFrame, asked: JoinOptions, *, explaining: bool = False) -> TableJoin:
+    """Check a join of a stream with a table and everything it rests on; nothing runs yet."""
+    frames: dict[Side, DataFrame] = {"left": left, "right": right}
+    asking: Side = "left" if left.isStreaming else "right"
+    spark, table = left.sparkSession, frames[other(asking)]
+    check_request(
+        asking, asked.kind, window=asked.window, scheme=asked.scheme, index=asked.index, tasks=asked.tasks
+    )  # fmt: skip
+    check_options(frames, asked)
+    with about("refresh"):
+        refreshed_by(asked.refresh, table)
+    check_workers(spark)
+    with about("on"):
+        selected = asked.select if asked.select is not None or asked.kind.pairs else ["l.*"]
+        found = analyze(left, right, asked.on, selected, asked.suffix, ("l", "r"))
+    with about("select"):
+        check_selection(found, asked.kind, ("l", "r"))
+    # The stream keeps its watermark: the join hands rows on, so Spark's operators behind it go by the one in front.
+    analyzed = replace(found, frames={**found.frames, asking: frame_of(spark, found.given[asking])})
+    spec = build_spec(
+        analyzed.condition, unbounded(), left_schema=shown_columns(analyzed, "left"),
+        right_schema=shown_columns(analyzed, "right"), kind=asked.kind,
+    )  # fmt: skip
+    with about("how"):
+        accept = accept_of(analyzed) if asked.kind.preserved else None
+    with about("state"):
+        name = asked.name or name_for(left, right, TABLE)
+        keeps = "Weft writes the table there, as an index that all tasks map"
+        where = None if explaining else state_place(spark, asked.state, name, keeps=keeps)
+    sides = {side: side_input(analyzed, spec, side) for side in SIDES}
+    return TableJoin(analyzed, spec, asking, sides, where, accept, table, asked.refresh)
+
+
+@dataclass(frozen=True)
+class TableJoin:
+    """A join of a stream with a table that is known to be sound."""
+
+    analyzed: Analyzed
+    spec: JoinSpec
+    asking: Side
+    sides: Mapping[Side, SideInput]
+    where: StatePlace | None
+    accept: Accept | None
+    table: DataFrame
+    refresh: str | None
+
+    def frame(self) -> DataFrame:
+        """Return the joined DataFrame."""
+        assert self.where is not None
+        kind, spark = self.spec.kind, self.analyzed.spark
+        look_up = Lookup(self.spec, self.asking, {side: self.sides[side].arrow for side in SIDES}, self.accept)
+        sources = {side: TypedRows(self.sides[side].inputs, self.sides[side].arrow) for side in SIDES}
+        every, column = refreshed_by(self.refresh, self.table)
+        limit = spark.conf.get(_LIMIT, None)
+        index = IndexTask(look_up, sources[look_up.stored], self.where.path, "", 0, _bytes(spark, limit))
+        register_table(Table(self.where, self.table, self.sides[look_up.stored].frame, index, every, column))
+        fields = [
+            StructField(field.name, field.dataType, field.nullable or kind.absent(side))
+            for side in kind.sides
+            for field in self.sides[side].payload.fields
+        ]
+        if self._as_it_is:
+            fields = [
+                StructField(output.name, field.dataType, field.nullable, self._metadata(output))
+                for output, field in zip(self.analyzed.outputs, fields, strict=True)
+            ]
+        output = StructType(fields)
+        shown = partial(side_by_side, schema=arrow_schema(spark, output))
+        task = LookupTask(look_up, sources[self.asking], self.where, shown, self.refresh is not None)
+        joined = self.sides[self.asking].frame.mapInArrow(task, output)
+        return joined if self._as_it_is else self._project(joined)
+
+    def explanation(self) -> Explanation:
+        """Show how the join would run."""
+        return explain_table(self.spec, self.asking, self.refresh)
+
+    @property
+    def _residual(self) -> Column | None:
+        """Return what Spark has to decide on the pairs that leave."""
+        return None if self.spec.kind.preserved else self.analyzed.residual
+
+    @property
+    def _as_it_is(self) -> bool:
+        """Tell whether rows leave as the tasks give them: then no projection has to copy every row once more."""
+        given = [(side, name) for side in self.spec.kind.sides for name in self.analyzed.payload[side]]
+        return self._residual is None and [output.plain for output in self.analyzed.outputs] == given
+
+    def _metadata(self, output: Output) -> dict[str, Any]:
+        """Return what the stream's column tells of its order in time; of a column selected twice, Spark takes one."""
+        if output.plain is None or output.plain[0] != self.asking:
+            return {}
+        known = dict(self.analyzed.frames[self.asking].schema[output.plain[1]].metadata)
+        if next(each for each in self.analyzed.outputs if each.plain == output.plain) is not output:
+            known.pop(DELAY, None)
+        return known
+
+    def _project(self, joined: DataFrame) -> DataFrame:
+        """Put both rows into structs named by the aliases; then residual and selection read as the user wrote them."""
+        names = zip("lr", SIDES, strict=True)
+        structs = [struct_of(a, self.analyzed.payload[side], a) for a, side in names if side in self.spec.kind.sides]
+        joined = joined.select(*structs)
+        if self._residual is not None:
+            joined = joined.where(self._residual)
+        outputs = self.analyzed.outputs
+        return joined.select(*[o.column.alias(o.name, metadata=self._metadata(o)) for o in outputs])
+
+
+def _bytes(spark: Any, text: str | None) -> int | None:
+    """Return a number of bytes that a setting says as Spark's do ("8g")."""
+    if text is None:
+        return None
+    try:
+        return int(spark._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(text))
+    except Exception:  # noqa: BLE001  Java says in its own words what it does not understand
+        raise SpecError.of(
+            f"{_LIMIT} is {text!r}.", "It is how many bytes the index of a table may have.", "write '8g' or '500m'."
+        ) from None

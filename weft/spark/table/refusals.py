@@ -1,0 +1,69 @@
+"""What a join of a stream with a table cannot be asked: each is refused with its reason."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+
+from weft.errors import SpecError, about
+from weft.spec import Kind
+from weft.spec.duration import microseconds
+from weft.types import Side, other
+
+__all__ = ["check_request", "refreshed_by"]
+
+_NEEDLESS = "The stream passes through without a shuffle, and each of Spark's tasks looks up the whole table."
+
+
+def check_request(
+    asking: Side, kind: Kind, *, window: object, scheme: object, index: object, tasks: object
+) -> None:  # fmt: skip
+    """Refuse what only joins of two streams have, and kinds for which a row of the table would have to leave alone."""
+    with about("window"):
+        if window is not None:
+            raise SpecError.of(
+                "A stream with a table has no window.",
+                "The table does not move in time: every row of the stream meets all of it.",
+                "leave window= out; to compare times write so in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'.",
+            )
+    for name, given, default in (("scheme", scheme, "auto"), ("index", index, "auto"), ("tasks", tasks, None)):
+        with about(name):
+            if given != default:
+                raise SpecError.of(f"{name}={given!r} with a table.", _NEEDLESS, f"leave {name}= out.")
+    with about("how"):
+        _check_kind(asking, kind)
+
+
+def _check_kind(asking: Side, kind: Kind) -> None:
+    if all(side == asking for side in kind.preserved):
+        return
+    known = "inner, left, left_semi, left_anti" if asking == "left" else "inner, right"
+    table, alias = other(asking), other(asking)[0]
+    if kind.pairs:
+        why = f"A row of {alias} without a partner may still find one in any later batch, so it could never leave."
+        hint = f"use how={asking!r}, or 'inner'."
+    else:
+        why = f"Rows of {alias} would leave, and each of them may find a partner in any batch to come."
+        hint = f"put the stream on the left: weft.join(stream, table, how={kind.name!r})."
+    raise SpecError.of(f"how={kind.name!r} with a table on the {table}.", f"{why} There are: {known}.", hint)
+
+
+def refreshed_by(refresh: object, table: DataFrame) -> tuple[int | None, str | None]:
+    """Return how often a table is read again, in microseconds, or the column that tells of a new version."""
+    if refresh is None:
+        return None, None
+    if isinstance(refresh, str):
+        column = next((name for name in table.columns if name.lower() == refresh.lower()), None)
+        if column is not None:
+            return None, column
+    try:
+        every = microseconds("refresh", refresh, least=1) if isinstance(refresh, str) else None
+    except SpecError:
+        every = None
+    if every is None:
+        raise SpecError.of(
+            f"refresh={refresh!r}.",
+            f"It is how often the table is read again, or its column whose greatest value changes with each version. "
+            f"The table has: {', '.join(table.columns)}.",
+            "write refresh='1 hour', or name a column.",
+        )
+    return every, None
