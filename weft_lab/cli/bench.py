@@ -48,6 +48,23 @@ def spark(
     return run_spark(rows, window, batches, native_rows, as_json=as_json)
 
 
+@bench_app.command(
+    "table", epilog=examples("weft-lab bench table", "weft-lab bench table --rows 100000 --ranges 1000 --json")
+)
+@guarded
+def table(
+    rows: Annotated[int, typer.Option(min=10, help="Rows per batch of the stream.")] = 4_000_000,
+    ranges: Annotated[int, typer.Option(min=2, help="Ranges of the table.")] = 1_000_000,
+    batches: Annotated[int, typer.Option(min=1, help="Measured batches, after two warm-up batches.")] = 5,
+    native_rows: Annotated[int, typer.Option(help="Rows per batch for Spark's own join; 0 leaves it out.")] = 20_000,
+    as_json: AsJson = False,
+) -> int:
+    """Stream looked up in a table of ranges, compared with a pass-through and Spark's own join: rows per second."""
+    from weft_lab.cli.tables import run_table
+
+    return run_table(rows, ranges, batches, native_rows, as_json=as_json)
+
+
 @bench_app.command("sta", epilog=examples("weft-lab bench sta", "weft-lab bench sta --query 4 --z 1.5 --json"))
 @guarded
 def sta(

@@ -77,6 +77,28 @@ def _line(one: dict[str, Any]) -> tuple[str, str, str, str, str]:
     return "throughput", rows, f"{one['weft_rows_per_s']:,} rows/s", null, f"{one['weft_over_null']:.2f} x"
 
 
+def run_table(rows: int, ranges: int, batches: int, native_rows: int, *, as_json: bool) -> int:
+    """Measure a stream with a table of ranges, beside its peers."""
+    from weft_lab.bench.table import run
+
+    with _status("writing data, starting Spark ...", as_json) as say:
+        results = run(rows, ranges, batches, native_rows, say)
+    if as_json:
+        print_json(results)
+        return 0
+    table = _table(
+        f"a stream and a table of {ranges:,} ranges", "", "how", "rows per batch", "weft", "beside it", "ratio"
+    )
+    for one in results:
+        *_, ours, theirs, ratio = one.values()
+        shown = "{:.3f} s" if one["case"] == "fixed cost" else "{:,} rows/s"
+        table.add_row(
+            one["case"], one["how"], f"{one['rows']:,}", shown.format(ours), shown.format(theirs), f"{ratio:.2f} x"
+        )
+    out().print(table)
+    return 0
+
+
 def run_drift(case: str, batches: int, tasks: int, *, as_json: bool) -> int:
     """Measure adaptive schemes beside static ranges."""
     from weft_lab.bench.drift import CASES, run

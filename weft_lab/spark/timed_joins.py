@@ -24,7 +24,7 @@ from weft.spark.join import join
 from weft.spec import Window, within
 from weft.state import StateStore
 
-__all__ = ["BatchTime", "JoinTime", "Workload", "time_join", "time_near", "time_query"]
+__all__ = ["BatchTime", "JoinTime", "Workload", "run_timed", "time_join", "time_near", "time_query"]
 
 SCHEMA = "id long, key long, ts timestamp, value double"
 MATCHES = 2
@@ -81,7 +81,7 @@ def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) ->
         frame = _null(left, right)
     else:
         frame = _native(left, right, load)
-    query, progresses = _run(frame, scratch)
+    query, progresses = run_timed(frame, scratch)
     times = []
     for data in progresses:
         batch = int(data["batchId"])
@@ -98,7 +98,7 @@ def time_join(
     frames = (_read(spark, folder, files) for folder in (left, right))
     state = str(scratch / "state")
     frame = join(*frames, on=on, window=window, scheme=scheme, tasks=tasks, state=state)
-    query, progresses = _run(frame, scratch)
+    query, progresses = run_timed(frame, scratch)
     return [
         JoinTime(int(data["batchId"]), data["durationMs"]["triggerExecution"] / 1000, tuple(found))
         for data in progresses
@@ -116,7 +116,7 @@ def time_near(
     )
 
 
-def _run(frame: DataFrame, scratch: Path) -> tuple[str, list[dict[str, Any]]]:
+def run_timed(frame: DataFrame, scratch: Path) -> tuple[str, list[dict[str, Any]]]:
     """Run a query over all its files; return its id and Spark's progress of every batch that read rows."""
     writer = frame.writeStream.format("noop").option("checkpointLocation", str(scratch / "checkpoint"))
     query = writer.trigger(availableNow=True).start()
