@@ -60,6 +60,11 @@ def test_every_kind_of_window(tmp_path, text, window) -> None:
         assert load(tmp_path, whole).window == window
 
 
+def test_kinds_of_joins(tmp_path) -> None:
+    assert load(tmp_path, WHOLE).how == "inner"
+    assert load(tmp_path, WHOLE.replace("[sink]", 'how = "left_outer"\n[sink]')).how == "left_outer"
+
+
 # ruff: noqa: E501  one mistake per line reads as a table
 MISTAKES = {
     "unknown key": (("v1 double, i1 double\"", "v1 double, i1 double\"\ncolums = [\"id\"]"), "[left].colums", 7, "did you mean 'select'?"),
@@ -89,6 +94,9 @@ MISTAKES = {
     "select": (("[sink]", "select = [\"l.id\", \"r.v1\"]\n[sink]"), "[join].select", 18, "r has no column 'v1'"),
     "select syntax": (("[sink]", "select = [\"l.id AS\", \"(\"]\n[sink]"), "[join].select", 18, "does not parse"),
     "unordered": (("[sink]", "unordered = true\n[sink]"), "[join].unordered", 18, "Only a self join"),
+    "no such kind": (("[sink]", "how = \"cross\"\n[sink]"), "[join].how", 18, "Known: inner, left, right, full, left_semi, left_anti."),
+    "kind without an end": ((', delay = "5 seconds" }', ' }\nhow = "left"'), "[join].how", 16, "needs a window that ends"),
+    "right columns of a semi join": (("[sink]", "how = \"semi\"\nselect = [\"r.id\"]\n[sink]"), "[join].select", 19, "names columns of r"),
     "mode": (("path = \"out/pairs\"", "path = \"out/pairs\"\nmode = \"complete\""), "[sink].mode", 21, "Known: append"),
     "memory sink": (('path = "out/pairs"', "\n[trigger]"), "[sink].path", 18, "needs its folder"),
     "both triggers": (("[sink]", "[trigger]\nonce = true\navailable_now = true\n[sink]"), "[trigger]", 18, "keep one of them"),

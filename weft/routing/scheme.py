@@ -101,9 +101,9 @@ class Scheme:
         """Whether it finds every pair; a baseline of a paper may miss some by design."""
         return True
 
-    @property
-    def at_need(self) -> str:
-        """What it turns to if the statistics call for it, in words for `explain`; "" if the plans say it themselves."""
+    def at_need(self, spec: JoinSpec) -> str:
+        """Say what it turns to if the statistics call for it, for `explain`; "" if the plans say it themselves."""
+        del spec
         return ""
 
     @classmethod

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.errors import SpecError
+from weft.spec.window import Last, Tumbling, TumblingRows, Window, Within
 from weft.types import Side
 
-__all__ = ["INNER", "KINDS", "Kind", "check_unordered", "kind_named", "right_selected"]
+__all__ = ["INNER", "KINDS", "Kind", "check_ends", "check_unordered", "kind_named", "right_selected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,26 @@ def kind_named(how: object) -> Kind:
             "leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.",
         )
     return KINDS[name]
+
+
+def check_ends(kind: Kind, window: Window) -> None:
+    """Refuse windows of streams that never end, where rows leave when their window has ended."""
+    timed = isinstance(window, (Within, Tumbling))
+    ends = (
+        window.delays.known is not None
+        if isinstance(window, (Within, Tumbling))
+        else isinstance(window, (Last, TumblingRows))
+    )
+    if not kind.unmatched or ends:
+        return
+    raise SpecError.of(
+        f"how={kind.name!r} needs a window that ends.",
+        "In this one a row may still find a partner at any time, so it could never leave without one"
+        + (": no row is ever late, because a side has no delay." if timed else ": nothing ever leaves it."),
+        "set delay= in the window, or a watermark on both inputs (withWatermark)."
+        if timed
+        else "use weft.within('10 seconds', on='ts', delay='5 seconds'); how='left_semi' and 'inner' work with any window.",
+    )
 
 
 def check_unordered(kind: Kind, unordered: bool) -> None:
