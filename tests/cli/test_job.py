@@ -119,7 +119,7 @@ MISTAKES = {
     "hash without equality": (("[sink]", "scheme = \"hash\"\n[sink]"), "[join].scheme", 18, "needs an equality between the sides"),
     "slices without time": (('kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds"', 'kind = "last", rows = 9}\nscheme = "slices(rounds=2)" # {'), "[join].scheme", 16, "It needs a time window, and the window is"),
     "scheme setting": (("[sink]", "scheme = \"fastjoin(treshold=1.3)\"\n[sink]"), "[join].scheme", 18, "did you mean 'threshold'?"),
-    "scheme value": (("[sink]", "scheme = \"matrix(rows=two)\"\n[sink]"), "[join].scheme", 18, "rows='two'. It is the number of rows of the matrix"),
+    "scheme value": (("[sink]", "scheme = \"matrix(rows=two)\"\n[sink]"), "[join].scheme", 18, "rows='two' is not valid. It is the number of rows of the matrix"),
     "scheme with half a setting": (("[sink]", "scheme = \"matrix(rows)\"\n[sink]"), "[join].scheme", 18, "'rows' is not a setting"),
     "hash index": (("[sink]", "index = \"hash\"\n[sink]"), "[join].index", 18, "needs an equality between the sides"),
     "number over time": (('span = "10 seconds"', "span = 10"), "[join].window", 15, "mixes plain numbers"),

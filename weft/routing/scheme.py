@@ -123,9 +123,9 @@ class Scheme:
         plan = self.first_plan(spec, tasks)
         if not plan.preserves(spec):
             raise SpecError.of(
-                f"scheme={self.name!r} does not serve how={spec.kind.name!r}.",
-                "It spreads a row over several tasks, and none of them can tell whether the row has a partner.",
-                "use scheme='auto'; 'hash', 'range' and 'matrix' keep such rows on one task too.",
+                f"scheme={self.name!r} does not support how={spec.kind.name!r}.",
+                "It stores a row on several tasks, so no single task can tell whether the row has a match.",
+                "use scheme='auto', or 'hash', 'range', 'matrix' or 'fastjoin(biclique=false)', which store it on one task.",
             )
         return plan
 

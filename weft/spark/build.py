@@ -148,7 +148,9 @@ def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
     given: object = asked.suffix
     if not isinstance(given, str):
         raise SpecError.of(
-            f"suffix={given!r}.", "It is added to right columns that the left side has too.", "write suffix='_right'."
+            f"suffix={given!r} is not a string.",
+            "It is added to right columns that the left side has too.",
+            "write suffix='_right'.",
         )
     for side, frame in frames.items():
         twice = sorted({column for column in frame.columns if frame.columns.count(column) > 1})
@@ -159,8 +161,8 @@ def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
                 "rename one of them first: frame.toDF('a', 'b', ...).",
             )
     if isinstance(asked.select, str):
-        what = f"select={asked.select!r} is one text."
-        raise SpecError.of(what, "It is a list of columns.", f"write select=[{asked.select!r}].")
+        what = f"select={asked.select!r} is a string, not a list."
+        raise SpecError.of(what, "It must be a list of columns.", f"write select=[{asked.select!r}].")
 
 
 def _check_selection(analyzed: Analyzed, kind: Kind, aliases: tuple[str, str]) -> None:

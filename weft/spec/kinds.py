@@ -63,17 +63,17 @@ def kind_named(how: object) -> Kind:
     >>> kind_named("cross")
     Traceback (most recent call last):
         ...
-    weft.errors.SpecError: how='cross'.
+    weft.errors.SpecError: There is no how='cross'.
     Known: inner, left, right, full, left_semi, left_anti.
-    Hint: leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.
+    Hint: omit how= for an inner join; Spark's spellings, such as 'left_outer', work too.
     """
     plain = how.lower().replace("_", "") if isinstance(how, str) else ""
     name = _SPELLINGS.get(plain, how.lower() if isinstance(how, str) else "")
     if name not in KINDS:
         raise SpecError.of(
-            f"how={how!r}.",
+            f"There is no how={how!r}.",
             f"Known: {', '.join(KINDS)}.",
-            "leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.",
+            "omit how= for an inner join; Spark's spellings, such as 'left_outer', work too.",
         )
     return KINDS[name]
 
@@ -90,8 +90,8 @@ def check_ends(kind: Kind, window: Window) -> None:
         return
     raise SpecError.of(
         f"how={kind.name!r} needs a window that ends.",
-        "In this one a row may still find a partner at any time, so it could never leave without one"
-        + (": no row is ever late, because a side has no delay." if timed else ": nothing ever leaves it."),
+        "In this window a row can match at any later time, so an unmatched row could never be emitted"
+        + (": no row is ever late, because a side has no delay." if timed else ": its rows never expire."),
         "set delay= in the window, or a watermark on both inputs (withWatermark)."
         if timed
         else "use weft.within('10 seconds', on='ts', delay='5 seconds'); how='left_semi' and 'inner' work with any window.",
@@ -102,9 +102,9 @@ def check_unordered(kind: Kind, unordered: bool) -> None:
     """Refuse unordered pairs of anything but an inner join: neither row of a pair could be the preserved one."""
     if unordered and kind.preserved:
         raise SpecError.of(
-            f"unordered=True with how={kind.name!r}.",
-            "Unordered pairs have no left and no right row, so none of them can be preserved.",
-            "leave unordered= out: a row that matches in one order only counts as matched on that side.",
+            f"unordered=True cannot be combined with how={kind.name!r}.",
+            "An unordered pair has no left or right row to preserve.",
+            "omit unordered=; a row that matches in only one order then counts as matched only on that side.",
         )
 
 
@@ -113,6 +113,6 @@ def right_selected(aliases: tuple[str, str]) -> SpecError:
     left, right = aliases
     return SpecError.of(
         f"select= names columns of {right}.",
-        f"Semi and anti joins return rows of {left} alone.",
+        f"Semi and anti joins return only rows of {left}.",
         f"select columns of {left}, or use how='inner' or how='left'.",
     )

@@ -206,11 +206,11 @@ def _check_served(
     for need in () if scheme is None else scheme.needs:
         has, what = met.get(need, (True, ""))
         if not has:
-            right = 'write scheme = "auto", or "matrix", which serves any condition.'
+            right = 'write scheme = "auto", or "matrix", which supports any condition.'
             reader.wrong("join.scheme", f"It needs {need.what}, and {what}.", right)
     if join.get("index") == "hash" and not equality:
         what = f"It needs {Need.EQUALITY.what}, and {condition}."
-        reader.wrong("join.index", what, 'write index = "auto", or "runs", which serves any condition.')
+        reader.wrong("join.index", what, 'write index = "auto", or "runs", which supports any condition.')
 
 
 def _kind(reader: JobReader, join: dict[str, Any], window: Window | None) -> Kind:
