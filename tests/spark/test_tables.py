@@ -286,7 +286,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "no time": ({"refresh": 5}, "refresh=5.\nIt is how often"),
     "residual": (
         {"how": "left", "on": "l.k = r.k AND rlike(concat(l.s, r.s), 'a+')"},
-        "RLIKE(concat(l.s, r.s), 'a+') cannot be decided before rows leave",
+        "RLIKE(concat(l.s, r.s), 'a+') is not supported in this kind of join",
     ),
 }  # fmt: skip
 

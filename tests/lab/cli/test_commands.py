@@ -18,7 +18,10 @@ from weft_lab.papers import SYSTEMS
 GROUPS = ("bench",)
 COMMANDS = [
     *GROUPS,
-    *(f"bench {name}" for name in ("kernel", "spark", "table", "sta", "documents", "skew", "drift", "inequality")),
+    *(
+        f"bench {name}"
+        for name in ("kernel", "spark", "kinds", "table", "sta", "documents", "skew", "drift", "inequality")
+    ),
     "paper",
 ]
 
