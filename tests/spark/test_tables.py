@@ -89,6 +89,7 @@ class Recorded:
     def __init__(self, desk: Desk) -> None:
         self.desk, self.table = desk, desk.folder / "table"
         self.batches: dict[int, list[list[tuple[int, str]]]] = {}
+        self.reported: list[int] = []
 
     def write(self, word: str) -> None:
         """Replace the table."""
@@ -113,6 +114,9 @@ class Recorded:
     def run(self, rows) -> None:
         query = self.start(rows).trigger(availableNow=True).start()
         query.awaitTermination()
+        self.reported += [
+            p.observedMetrics["weft.table.pairs"]["pairs"] for p in query.recentProgress if p.numInputRows
+        ]
 
 
 def _uncommit(desk: Desk, batch: int) -> None:
@@ -134,6 +138,7 @@ def test_a_batch_that_runs_again_sees_the_same_version(desk) -> None:
     desk.add("rows", 2, _keyed(2))
     recorded.write("newer")
     recorded.run(rows)
+    assert recorded.reported == [1, 1, 1, 1]
     assert recorded.batches == {0: [[(0, "old")]], 1: [[(10, "old")]] * 2, 2: [[(20, "newer")]]}
 
 

@@ -20,7 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from weft.engine import Found, Joiner, Shipment, pack_delivery, unpack
+from weft.engine import Found, Joiner, Lookup, Shipment, pack_delivery, run_of_table, unpack
 from weft.kernels import checksum
 from weft.kernels.merge import Sorted, merge_all
 from weft.local import Join, LocalRun, NaturalJoin
@@ -28,8 +28,9 @@ from weft.local.parallel import ParallelJoin
 from weft.routing import Adsp, FastJoin, Ordered, Slices, Sta
 from weft.routing.documents import Association
 from weft.spec import Window, last, tumbling, tumbling_rows, within
+from weft.state import TableShelf
 
-__all__ = ["STEPS", "WarmStep", "join_documents", "join_rows", "join_threads", "merge_any"]
+__all__ = ["STEPS", "WarmStep", "join_documents", "join_rows", "join_threads", "look_up", "merge_any"]
 
 Way = Literal["made", "sent", "cut"]
 """How tables arrive: made here; sent in a message that nobody may write to; or in one cut into slices, and put together."""
@@ -52,6 +53,23 @@ def join_rows(*, rows: int = 300, batches: int = 6, **options: Any) -> None:
                 half = left[batch].num_rows // 2  # two map partitions
                 parts = [left[batch].slice(0, half), left[batch].slice(half)]
                 _drain(join.feed(parts, () if join.spec.self_join else [right[batch]]))
+
+
+def look_up(*, on: str, rows: int = 300) -> None:
+    """Look rows up in a table that was written and mapped, as they are made and as they are sent."""
+    ways: tuple[Way, ...] = ("made", "sent")
+    for way, how in product(ways, ("left", "left_semi")):
+        ((table,), (stream,)) = (_tables(seed, 1, rows, way) for seed in (1, 2))
+        join = Join(stream.schema, table.schema, on=on, how=how)
+        sources, payload = join.run.sources, join.job.payload
+        asked = Lookup(join.spec, "left", payload)
+        with tempfile.TemporaryDirectory(prefix="weft-warm-") as folder:
+            shelf, prepared = TableShelf(folder), sources["right"].prepare(table)[0]
+            made = run_of_table(join.spec, "right", sources["right"].inputs, prepared)
+            run = shelf.read(shelf.write("table", "0-0.arrow", made), payload["right"])
+            for rows_asked in (sources["left"].prepare(part)[0] for part in (stream, stream.slice(0, 9))):
+                for _ in asked.pairs(asked.index(run), run, sources["left"].inputs, rows_asked):
+                    pass
 
 
 def join_documents(*, two: bool = False, **options: Any) -> None:
@@ -238,6 +256,13 @@ STEPS = (
         ))
         for name in _INDEXES
     ),
+    WarmStep("tables", tuple(
+        partial(look_up, on=on)
+        for on in (
+            "l.k BETWEEN r.low AND r.high", "l.k = r.k", "l.k = r.k AND l.f >= r.g AND l.f < r.w", "l.f > r.f AND l.g < r.g",
+            "l.s = r.s", "abs(l.f - r.f) <= 1", "l.k <> r.k AND l.f < r.f", "l.f BETWEEN r.g AND r.w AND l.h > r.h",
+        )
+    )),
     WarmStep("threads", (
         partial(join_threads, on="abs(l.x - r.x) <= 1 AND l.f < r.f", window=last(100)),
         partial(join_threads, on="abs(l.f - r.f) <= 0.01 AND l.x <> r.x", window=within(100, on="t")),

@@ -55,7 +55,7 @@ def _total(count: str) -> str:
 
 
 def counted_pairs(joined: DataFrame, name: str) -> DataFrame:
-    """Report the pairs that leave."""
+    """Report the pairs that leave; behind a look-up in a table, the rows."""
     return _shared(joined.observe(f"{report_name(name)}.pairs", F.count(F.lit(1)).alias("pairs")))
 
 

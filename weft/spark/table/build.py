@@ -16,6 +16,7 @@ from weft.planner import Explanation, explain_table
 from weft.spark.analysis import DELAY, Analyzed, Output, SideInput, analyze, arrow_schema, frame_of, side_input
 from weft.spark.build import JoinOptions, accept_of, check_options, check_selection, shown_columns, struct_of
 from weft.spark.join_task import side_by_side
+from weft.spark.reports import counted_pairs
 from weft.spark.route_task import TypedRows
 from weft.spark.state_place import TABLE, StatePlace, name_for, state_place
 from weft.spark.table.refusals import check_request, refreshed_by
@@ -61,7 +62,7 @@ def table_join(left: DataFrame, right: DataFrame, asked: JoinOptions, *, explain
     with about("how"):
         accept = accept_of(analyzed) if asked.kind.preserved else None
     with about("state"):
-        name = asked.name or name_for(left, right, TABLE)
+        name = asked.name or name_for(left, right, TABLE).replace("join", "table")
         keeps = "Weft writes the table there, as an index that all tasks map"
         where = None if explaining else state_place(spark, asked.state, name, keeps=keeps)
     sides = {side: side_input(analyzed, spec, side) for side in SIDES}
@@ -105,7 +106,7 @@ class TableJoin:
         shown = partial(side_by_side, schema=arrow_schema(spark, output))
         task = LookupTask(look_up, sources[self.asking], self.where, shown, self.refresh is not None)
         joined = self.sides[self.asking].frame.mapInArrow(task, output)
-        return joined if self._as_it_is else self._project(joined)
+        return counted_pairs(joined if self._as_it_is else self._project(joined), self.where.name or "table")
 
     def explanation(self) -> Explanation:
         """Show how the join would run."""
