@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -264,60 +265,88 @@ def both(desk):
     return desk.stream("rows", [_rows(1, 5)]), desk.spark.createDataFrame(_rows(2, 5))
 
 
-REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+_NO_SHUFFLE = (
+    "The stream is not shuffled: each of Spark's tasks looks its rows up in the whole table, through one index."
+)
+_NEVER = "A row of r can match in any later batch, so an unmatched one could never be emitted."
+REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "window": (
         {"window": weft.unbounded()},
-        ("A stream with a table has no window.\nThe table does not move in time: every row of the stream meets all of it.\n"
-        "Hint: leave window= out; to compare times write so in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'."),
+        "A stream with a table has no window.",
+        "The table does not move in time: every row of the stream meets all of it.",
+        "omit window=; to compare times, write it in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'.",
     ),
     "right": (
         {"how": "right"},
-        ("how='right' with a table on the right.\nA row of r without a partner may still find one in any later batch, so it "
-        "could never leave. There are: inner, left, left_semi, left_anti.\nHint: use how='left', or 'inner'."),
+        "how='right' does not work with a table on the right.",
+        f"{_NEVER} Valid here: inner, left, left_semi, left_anti.",
+        "use how='left', or 'inner'.",
     ),
-    "full": ({"how": "full"}, "how='full' with a table on the right.\nA row of r without a partner"),
+    "full": (
+        {"how": "full"},
+        "how='full' does not work with a table on the right.",
+        f"{_NEVER} Valid here: inner, left, left_semi, left_anti.",
+        "use how='left', or 'inner'.",
+    ),
     "scheme": (
         {"scheme": "hash"},
-        ("scheme='hash' with a table.\nThe stream passes through without a shuffle, and each of Spark's tasks looks up the whole "
-        "table.\nHint: leave scheme= out."),
+        "scheme='hash' does not apply to a stream with a table.",
+        _NO_SHUFFLE,
+        "omit scheme=.",
     ),
-    "index": ({"index": "hash"}, "index='hash' with a table."),
-    "tasks": ({"tasks": 3}, "tasks=3 with a table."),
-    "refresh": (
-        {"refresh": "hourly"},
-        ("refresh='hourly'.\nIt is how often the table is read again, or its column whose greatest value changes with each "
-        "version. The table has: id, k, x, y, s.\nHint: write refresh='1 hour', or name a column."),
-    ),
-    "no time": ({"refresh": 5}, "refresh=5.\nIt is how often"),
-    "residual": (
-        {"how": "left", "on": "l.k = r.k AND rlike(concat(l.s, r.s), 'a+')"},
-        "RLIKE(concat(l.s, r.s), 'a+') is not supported in this kind of join",
-    ),
-}  # fmt: skip
+    "index": ({"index": "hash"}, "index='hash' does not apply to a stream with a table.", _NO_SHUFFLE, "omit index=."),
+    "tasks": ({"tasks": 3}, "tasks=3 does not apply to a stream with a table.", _NO_SHUFFLE, "omit tasks=."),
+    **{
+        str(refresh): (
+            {"refresh": refresh},
+            f"refresh={refresh!r} is neither a length of time nor a column of the table.",
+            (
+                "It says how often the table is read again, or names a column whose greatest value changes with each version; "
+                "the table has: id, k, x, y, s."
+            ),
+            "write refresh='1 hour', or name a column.",
+        )
+        for refresh in ("hourly", 5, "0 seconds")
+    },
+}
 
 
 @pytest.mark.parametrize("case", REFUSED)
 def test_what_a_table_does_not_do_is_refused(desk, both, case) -> None:
-    options, said = REFUSED[case]
+    options, what, there_is, hint = REFUSED[case]
     with pytest.raises(SpecError) as refused:
         weft.join(*both, **{"on": "l.k = r.k", "state": desk.state, **options})
-    assert str(refused.value).startswith(said), refused.value
-    assert len(str(refused.value).splitlines()) == 3
+    assert str(refused.value).splitlines() == [what, there_is, f"Hint: {hint}"]
+    with pytest.raises(SpecError, match=re.escape(what)):
+        weft.explain(*both, **{"on": "l.k = r.k", **options})
+
+
+def test_what_python_cannot_evaluate_is_refused_where_rows_of_the_stream_are_emitted(desk, both) -> None:
+    on = "l.k = r.k AND rlike(concat(l.s, r.s), 'a+')"
+    assert weft.join(*both, on=on, state=desk.state).isStreaming
+    with pytest.raises(SpecError, match="is not supported in this kind of join"):
+        weft.join(*both, on=on, how="left", state=desk.state)
 
 
 def test_kinds_that_would_return_rows_of_a_table_on_the_left_are_refused(desk, both) -> None:
     stream, table = both
     with pytest.raises(SpecError) as refused:
         weft.join(table, stream, on="l.k = r.k", how="left_anti", state=desk.state)
-    assert str(refused.value) == (
-        "how='left_anti' with a table on the left.\nRows of l would leave, and each of them may find a partner in any batch to "
-        "come. There are: inner, right.\nHint: put the stream on the left: weft.join(stream, table, how='left_anti')."
-    )
+    assert str(refused.value).splitlines() == [
+        "how='left_anti' does not work with a table on the left.",
+        "It returns rows of l, and each of them can match in any later batch. Valid here: inner, right.",
+        "Hint: put the stream on the left: weft.join(stream, table, how='left_anti').",
+    ]
 
 
 def test_refresh_without_a_table_is_refused(both) -> None:
-    with pytest.raises(SpecError, match=r"refresh='1 hour'.\nBoth sides are static; only the table of a stream"):
+    with pytest.raises(SpecError) as refused:
         weft.join(both[1], both[1].alias("o"), on="l.k = r.k", refresh="1 hour")
+    assert str(refused.value).splitlines() == [
+        "refresh='1 hour' needs a stream and a table.",
+        "Here both sides are static.",
+        "Hint: omit refresh=.",
+    ]
 
 
 def test_a_table_without_a_state_path_is_refused(both) -> None:
@@ -332,8 +361,8 @@ def test_a_table_that_is_too_large_is_refused_when_the_query_starts(desk, both) 
     with pytest.raises(SpecError) as refused:
         desk.start(weft.join(*both, on="l.k = r.k", state=desk.state))
     what, there_is, hint = str(refused.value).splitlines()[:3]
-    assert what.startswith("The table is too large for an index that every executor maps: ")
-    assert what.endswith(" bytes in its first 5 rows.") and there_is == "spark.weft.table.maxBytes allows 100."
+    assert what.startswith("The table is too large: its first 5 rows take ") and what.endswith(" bytes as an index.")
+    assert there_is == "spark.weft.table.maxBytes allows 100."
     assert hint.startswith("Hint: select fewer columns (select=) or filter it before the join; or read it as a stream")
     assert not list((desk.folder / "state").glob("tables/*/*.arrow"))
     desk.spark.conf.set("spark.weft.table.maxBytes", "much")

@@ -6,6 +6,7 @@ import html
 import json
 import math
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -19,7 +20,7 @@ from weft.spec import Delays, JoinSpec, Last, Op, Term, Tumbling, TumblingRows, 
 from weft.spec.disorder import readable
 from weft.spec.duration import show_duration
 from weft.spec.parse import without_casts
-from weft.types import SIDES, Side
+from weft.types import SIDES, Side, other
 
 __all__ = ["Explanation", "explain_join", "explain_table"]
 
@@ -86,15 +87,7 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     areas = isinstance(first, AreaPlan)
     if areas:
         parts.append(("matrix", draw(first)))
-    if spec.condition.residual:
-        when = "in the tasks, before rows are emitted" if spec.kind.preserved else "on the pairs"
-        parts.append(("residual", f"{_plain(spec, spec.condition.residual)} (evaluated {when})"))
-    for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
-        if text:
-            preserved = side in spec.kind.preserved
-            parts.append(
-                (f"{side} filter", _plain(spec, text) + (" (rows that fail it never match)" if preserved else ""))
-            )
+    parts += _conditions(spec)
     if spec.kind.preserved:
         parts.insert(1, ("kind", _kind(spec)))
         parts.append(("emitted", _emitted(spec) if streaming else "everything, in one batch"))
@@ -106,40 +99,38 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
 
 def explain_table(spec: JoinSpec, asking: Side, refresh: str | None) -> Explanation:
     """Explain how the rows of a stream, the `asking` side, are looked up in a table."""
-    table = "right" if asking == "left" else "left"
-    ranged = spec.access.within is not None
+    tree = " with a tree over the other end of ranges" if spec.access.within is not None else ""
     parts = [
         ("join", spec.condition.said or _plain(spec, spec.condition.text)),
-        ("kind", f"{spec.kind.name}: {_leaving(spec, asking)}"),
-        ("stream", f"{asking}; passes through without a shuffle, in its order; keeps its watermark"),
-        ("table", f"{table}; read {_reading(refresh)}, written once as an index that all tasks map"),
-        ("index", "peaks: sorted rows" + (" with a tree over the other end of ranges" if ranged else "")
-         + ", so that a look-up takes time with what it finds"),
+        *([("kind", _kind(spec))] if spec.kind.preserved else []),
+        ("stream", f"{asking}; passes through without a shuffle and keeps its watermark"),
+        ("table", f"{other(asking)}; read {_reading(refresh)}, and written as an index that all tasks map"),
+        ("index", f"peaks: sorted rows{tree}, so that a look-up takes time with what it finds"),
         ("access", _access(spec)),
         ("checked", _checked(spec)),
-    ]  # fmt: skip
-    if spec.condition.residual:
-        who = "in the tasks, before rows leave" if spec.kind.preserved else "on the pairs"
-        parts.append(("residual", f"{_plain(spec, spec.condition.residual)} (evaluated {who})"))
-    for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
-        if text:
-            parts.append((f"{side} filter", _plain(spec, text)))
-    parts.append(("state", "none: each row of the stream leaves with its batch"))
+        *_conditions(spec),
+        ("emitted", "with the batch of the stream's row"),
+        ("state", "none: no row of the stream is kept"),
+    ]
     return Explanation(tuple(parts))
 
 
-def _leaving(spec: JoinSpec, asking: Side) -> str:
-    """Tell which rows leave."""
-    if spec.kind.pairs:
-        return "pairs" + (f", and {asking} rows without a partner, beside NULLs" if spec.kind.unmatched else "")
-    return f"{asking} rows {'without' if spec.kind.unmatched else 'with'} a partner"
+def _conditions(spec: JoinSpec) -> Iterator[tuple[str, str]]:
+    """Tell the parts of the condition that no index decides."""
+    if spec.condition.residual:
+        when = "in the tasks, before rows are emitted" if spec.kind.preserved else "on the pairs"
+        yield "residual", f"{_plain(spec, spec.condition.residual)} (evaluated {when})"
+    for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
+        if text:
+            preserved = side in spec.kind.preserved
+            yield f"{side} filter", _plain(spec, text) + (" (rows that fail it never match)" if preserved else "")
 
 
 def _reading(refresh: str | None) -> str:
     if refresh is None:
         return "when the query starts"
     timed = refresh.strip()[:1].isdigit()
-    return f"when the query starts and {'every ' + refresh if timed else f'when max({refresh}) has changed'}"
+    return f"when the query starts and again {'every ' + refresh if timed else f'when max({refresh}) has changed'}"
 
 
 def _ways(spec: JoinSpec, ways: TwoPredicates) -> str:

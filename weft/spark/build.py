@@ -131,9 +131,9 @@ def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
     streaming = frames["left"].isStreaming
     if asked.refresh is not None:
         raise SpecError.of(
-            f"refresh={asked.refresh!r}.",
-            f"Both sides are {'streams' if streaming else 'static'}; only the table of a stream with a table is read again.",
-            "leave refresh= out.",
+            f"refresh={asked.refresh!r} needs a stream and a table.",
+            f"Here both sides are {'streaming' if streaming else 'static'}.",
+            "omit refresh=.",
         )
     if streaming and asked.window is None:
         raise SpecError.of(

@@ -11,7 +11,7 @@ from weft.types import Side, other
 
 __all__ = ["check_request", "refreshed_by"]
 
-_NEEDLESS = "The stream passes through without a shuffle, and each of Spark's tasks looks up the whole table."
+_NEEDLESS = "The stream is not shuffled: each of Spark's tasks looks its rows up in the whole table, through one index."
 
 
 def check_request(
@@ -23,12 +23,14 @@ def check_request(
             raise SpecError.of(
                 "A stream with a table has no window.",
                 "The table does not move in time: every row of the stream meets all of it.",
-                "leave window= out; to compare times write so in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'.",
+                "omit window=; to compare times, write it in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'.",
             )
     for name, given, default in (("scheme", scheme, "auto"), ("index", index, "auto"), ("tasks", tasks, None)):
         with about(name):
             if given != default:
-                raise SpecError.of(f"{name}={given!r} with a table.", _NEEDLESS, f"leave {name}= out.")
+                raise SpecError.of(
+                    f"{name}={given!r} does not apply to a stream with a table.", _NEEDLESS, f"omit {name}=."
+                )
     with about("how"):
         _check_kind(asking, kind)
 
@@ -39,12 +41,14 @@ def _check_kind(asking: Side, kind: Kind) -> None:
     known = "inner, left, left_semi, left_anti" if asking == "left" else "inner, right"
     table, alias = other(asking), other(asking)[0]
     if kind.pairs:
-        why = f"A row of {alias} without a partner may still find one in any later batch, so it could never leave."
+        why = f"A row of {alias} can match in any later batch, so an unmatched one could never be emitted."
         hint = f"use how={asking!r}, or 'inner'."
     else:
-        why = f"Rows of {alias} would leave, and each of them may find a partner in any batch to come."
+        why = f"It returns rows of {alias}, and each of them can match in any later batch."
         hint = f"put the stream on the left: weft.join(stream, table, how={kind.name!r})."
-    raise SpecError.of(f"how={kind.name!r} with a table on the {table}.", f"{why} There are: {known}.", hint)
+    raise SpecError.of(
+        f"how={kind.name!r} does not work with a table on the {table}.", f"{why} Valid here: {known}.", hint
+    )
 
 
 def refreshed_by(refresh: object, table: DataFrame) -> tuple[int | None, str | None]:
@@ -61,9 +65,9 @@ def refreshed_by(refresh: object, table: DataFrame) -> tuple[int | None, str | N
         every = None
     if every is None:
         raise SpecError.of(
-            f"refresh={refresh!r}.",
-            f"It is how often the table is read again, or its column whose greatest value changes with each version. "
-            f"The table has: {', '.join(table.columns)}.",
+            f"refresh={refresh!r} is neither a length of time nor a column of the table.",
+            "It says how often the table is read again, or names a column whose greatest value changes with each version; the "
+            f"table has: {', '.join(table.columns)}.",
             "write refresh='1 hour', or name a column.",
         )
     return every, None

@@ -86,12 +86,12 @@ class IndexTask:
         where = Path(shelf.folder.path if shelf.folder.local else tempfile.gettempdir())
         where = next(folder for folder in (where, *where.parents) if folder.is_dir())
         free = shutil.disk_usage(where).free
-        return free, f"Every executor maps all of it, and {where} has {free:,} bytes free."
+        return free, f"Every executor maps the whole index, and {where} has {free:,} bytes free."
 
 
 def _too_large(rows: int, size: int, there_is: str) -> SpecError:
     return SpecError.of(
-        f"The table is too large for an index that every executor maps: {size:,} bytes in its first {rows:,} rows.",
+        f"The table is too large: its first {rows:,} rows take {size:,} bytes as an index.",
         there_is,
         "select fewer columns (select=) or filter it before the join; or read it as a stream and join both with "
         "window=weft.unbounded(), which spreads it over the tasks.",
