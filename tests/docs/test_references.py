@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "weft_lab" / "README.md"])
 SOURCES = [path for top in ("weft", "weft_lab") for path in ROOT.glob(f"{top}/**/*.py")]
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES}
-NOT_PYTHON = {"weft.pairs", "weft.schemes", "weft.indexes"}
+NOT_PYTHON = {"weft.pairs", "weft.table.pairs", "weft.schemes", "weft.indexes"}
 """Names of metrics and of entry points."""
 PACKAGES = "kernels|index|state|spark|engine|spec|routing|planner|local|observe"
 

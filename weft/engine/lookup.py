@@ -63,9 +63,7 @@ class Lookup:
 
     def index(self, run: Run) -> RunPeaks:
         """Return the table ready to be asked; what speeds up a probe is made when it is first needed, and stays."""
-        made = RunPeaks(Layout.of(self.spec.access_of(self.asking)), None)
-        made.restore([run] if len(run) else [], 0)
-        return made
+        return RunPeaks.over(run, Layout.of(self.spec.access_of(self.asking)))
 
     def pairs(self, index: RunPeaks, run: Run, inputs: Inputs, rows: pa.Table) -> Iterator[Pairs]:
         """Yield what leaves for some rows of the stream."""

@@ -15,6 +15,7 @@ import numpy as np
 from weft.index.indexed_run import IndexedRun
 from weft.index.probe_plan import ProbePlan, Remaining
 from weft.index.protocol import Matches, Probe
+from weft.index.run import Layout, Run
 from weft.index.runs import Runs, emit_matches, find_ranges
 from weft.kernels.emit import Checks, Hits
 from weft.kernels.peaks import Peaks, emit_high, mark_any, peaks_of
@@ -30,6 +31,15 @@ class RunPeaks(Runs):
     """Sorted runs; the second of two inequalities is answered by a tree of maxima."""
 
     name: ClassVar[str] = "peaks"
+
+    @classmethod
+    def over(cls, run: Run, layout: Layout) -> RunPeaks:
+        """Return the index of one run whose rows lie in index order: its words are the keys, nothing is copied."""
+        made = cls(layout, None)
+        made._runs = (
+            [IndexedRun(run, layout, tuple(run.words[column] for column in layout.columns))] if len(run) else []
+        )
+        return made
 
     def _matches(self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
         """Stream the matches of one run: by the tree if a one-sided check remains, else as `Runs` does."""
