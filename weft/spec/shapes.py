@@ -6,7 +6,7 @@ the class that it becomes, so that nothing is computed from a text where a numbe
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any, Literal, NewType, get_args, get_origin, get_type_hints
@@ -52,25 +52,60 @@ def fits(value: object, hint: Any) -> bool:
     >>> fits(2**63, Width), fits(2**64, Width)
     (True, False)
     """
+    return _test(hint)(value)
+
+
+Test = Callable[[Any], bool]
+
+
+@cache
+def _test(hint: Any) -> Test:
+    """Return what tests values against an annotation: manifests have hundreds of entries, and every batch reads several."""
     if hint is int:
-        return isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
+        return lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63
     if hint is Width:
-        return isinstance(value, int) and not isinstance(value, bool) and -(2**64) < value < 2**64
+        return lambda value: isinstance(value, int) and not isinstance(value, bool) and -(2**64) < value < 2**64
     if hint is float:
-        return isinstance(value, (int, float)) and not isinstance(value, bool)
+        return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool)
     origin, inner = get_origin(hint), get_args(hint)
     if origin is tuple:
+        return _test_of_many(inner[0]) if len(inner) == 2 and inner[1] is Ellipsis else _test_of_each(inner)
+    if origin is dict:
+        key, content = map(_test, inner)
+        return lambda value: isinstance(value, Mapping) and all(map(key, value)) and all(map(content, value.values()))
+    if origin is Literal:
+        return lambda value: value in inner
+    known = hint if isinstance(hint, type) and hint is not Any else object
+    return lambda value: isinstance(value, known)
+
+
+def _test_of_many(hint: Any) -> Test:
+    """Return what tests lists; they can be long, so a list of rows is tested column by column."""
+    one, inner = _test(hint), get_args(hint)
+    columns = tuple(map(_test_of_many, inner)) if get_origin(hint) is tuple and Ellipsis not in inner else ()
+
+    def many(value: Any) -> bool:
         if not isinstance(value, (tuple, list)):
             return False
-        if len(inner) == 2 and inner[1] is Ellipsis:
-            if inner[0] is int and set(map(type, value)) <= {int}:  # tables can be long
-                return not value or (min(value) >= -(2**63) and max(value) < 2**63)
-            return all(fits(one, inner[0]) for one in value)
-        return len(value) == len(inner) and all(map(fits, value, inner))
-    if origin is dict:
-        return isinstance(value, Mapping) and all(
-            fits(key, inner[0]) and fits(one, inner[1]) for key, one in value.items()
-        )
-    if origin is Literal:
-        return value in inner
-    return isinstance(value, hint) if isinstance(hint, type) and hint is not Any else True
+        kinds = set(map(type, value))
+        if hint is int and kinds <= {int}:
+            return not value or (min(value) >= -(2**63) and max(value) < 2**63)
+        if hint is str and kinds <= {str}:
+            return True
+        if columns and kinds <= {tuple, list} and set(map(len, value)) == {len(columns)}:
+            return all(test(column) for test, column in zip(columns, zip(*value, strict=True), strict=True))
+        return all(map(one, value))
+
+    return many
+
+
+def _test_of_each(hints: Sequence[Any]) -> Test:
+    """Return what tests tuples that have so many elements."""
+    tests = tuple(map(_test, hints))
+
+    def each(value: Any) -> bool:
+        if not isinstance(value, (tuple, list)) or len(value) != len(tests):
+            return False
+        return all(test(one) for test, one in zip(tests, value, strict=True))
+
+    return each
