@@ -56,6 +56,44 @@ def test_each_kind_and_condition_beside_spark(desk, how) -> None:
     assert counted(written) == counted(_union(expected).toArrow())
 
 
+TYPES = {
+    "time": "l.at BETWEEN r.at AND r.till",
+    "text": "l.s >= r.s AND l.s < r.t",
+    "decimal": "l.d BETWEEN r.d AND r.e AND l.k = r.k",
+    "wide decimal": "CAST(l.d AS DECIMAL(30, 4)) = CAST(r.d AS DECIMAL(30, 4)) AND l.day <= r.day",
+    "mixed": "l.k >= r.d AND l.k <= r.f",
+    "several keys": "l.s = r.s AND l.day = r.day AND l.f NOT BETWEEN r.f AND r.d",
+}
+
+
+def _typed(frame):
+    """Return keys of other types; texts of which many begin alike."""
+    return frame.selectExpr(
+        "id", "k", "x AS f", "repeat('prefix-', 2) || s AS s", "repeat('prefix-', 2) || chr(98 + id % 3) AS t",
+        "timestamp_millis(1000 * id + 7 * k) AS at", "timestamp_millis(1000 * id + 9000) AS till",
+        "CAST(y AS DECIMAL(9, 2)) AS d", "CAST(y + id % 2 AS DECIMAL(12, 1)) AS e",
+        "date_add(DATE'2026-01-01', CAST(k AS INT)) AS day",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("how", ["left", "left_anti"])
+def test_keys_of_every_type_beside_spark(desk, how) -> None:
+    stream, static = _typed(desk.stream("rows", [_rows(1, 40)])), _typed(desk.spark.createDataFrame(_rows(2, 50)))
+    whole = _typed(desk.spark.read.parquet(str(desk.folder / "rows")))
+    columns = (
+        ["l.id AS x", "l.at", "l.d", "l.day", "r.s", "r.at AS u", "r.d AS v"] if how == "left" else ["l.id AS x", "l.t"]
+    )
+    found, expected = [], []
+    for number, on in enumerate(TYPES.values()):
+        joined = weft.join(stream, static, on=on, how=how, select=columns, state=desk.state, name=f"c{number}")
+        found.append(joined.withColumn("c", F.lit(number)))
+        own = whole.alias("l").join(static.alias("r"), F.expr(on), how).selectExpr(*columns)
+        expected.append(own.withColumn("c", F.lit(number)))
+    theirs = counted(_union(expected).toArrow())
+    assert len({row[-1] for row in theirs}) == len(TYPES)
+    assert counted(desk.run(_union(found))) == theirs
+
+
 def _union(frames):
     first, *others = frames
     for other in others:
