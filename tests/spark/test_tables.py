@@ -18,6 +18,10 @@ import weft
 from tests.spark.streams import Desk
 from tests.spark.test_kinds import CONDITIONS, _rows
 from weft.errors import SpecError, StateError
+from weft.spark.state_place import StatePlace
+from weft.spark.table.versions import Refresher
+from weft.spec.shapes import Width
+from weft.state import Segment, TableShelf, TableVersion
 
 KINDS = ["inner", "left", "left_semi", "left_anti"]
 ALL = {
@@ -222,6 +226,40 @@ def test_a_table_is_read_again(desk, refresh) -> None:
     query.stop()
     found = words()
     assert found == ["old"] * found.count("old") + ["newer"] * found.count("newer")
+
+
+class _Sick:
+    """A table that cannot be read every second time, and its query."""
+
+    every, column = None, "version"
+
+    def __init__(self, where: Any) -> None:
+        self.where, self.reads = where, 0
+
+    @property
+    def lastProgress(self) -> dict[str, int]:  # noqa: N802 (PySpark's own names)
+        return {"batchId": self.reads}
+
+    def mark(self) -> int:
+        return 7
+
+    def read(self, start: str, number: int) -> TableVersion:
+        self.reads += 1
+        if self.reads % 2:
+            raise OSError("no such host")
+        return TableVersion(start, Segment(f"{number}-0.arrow", 1, 1, "0" * 16, 0, Width(0)))
+
+
+def test_a_table_that_cannot_be_read_now_is_read_later(tmp_path) -> None:
+    sick: Any = _Sick(StatePlace(str(tmp_path), 3))
+    refresher = Refresher(sick, sick, TableVersion("s", Segment("0-0.arrow", 1, 1, "0" * 16, 0, Width(0))), 6)
+    with pytest.raises(OSError, match="no such host"):
+        refresher.look()
+    assert TableShelf(str(tmp_path)).newest("s") is None
+    refresher.look()  # what has changed is still to be read
+    assert TableShelf(str(tmp_path)).newest("s") == refresher.version and refresher.version.number == 1
+    refresher.look()
+    assert sick.reads == 2, "nothing has changed since"
 
 
 def test_old_versions_are_deleted(desk) -> None:

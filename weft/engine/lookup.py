@@ -19,7 +19,7 @@ from weft.engine.pairs import Pairs, cuts, row_bytes
 from weft.engine.preserve import Accept
 from weft.engine.route import Inputs
 from weft.engine.step import CHUNK
-from weft.index import Layout, Probe, Run, RunPeaks
+from weft.index import Layout, Matches, Probe, Run, RunPeaks
 from weft.kernels import mix_words, words_of
 from weft.kernels.peaks import in_probe_order
 from weft.kernels.sort import order_of
@@ -85,7 +85,7 @@ class Lookup:
             return
         kept: list[tuple[Rows, Rows]] = []
         size, overflowed = 0, False
-        for match in index.probe(probe, CHUNK):
+        for match in self.matches(index, probe):
             asking = match.probe if able is None else able[match.probe]
             for one, two in self._accepted(rows, run, asking, match.stored, met):
                 met[one] = True
@@ -104,6 +104,10 @@ class Lookup:
             yield _in_order(kept, count)
         if kind.unmatched and overflowed:
             yield Found(*_without(met))
+
+    def matches(self, index: RunPeaks, probe: Probe) -> Iterator[Matches]:
+        """Yield the candidates of a probe. A join that takes only some of them, such as the latest, takes them here."""
+        return index.probe(probe, CHUNK)
 
     def _accepted(
         self, rows: pa.Table, run: Run, asking: Rows, stored: Rows, met: Bools

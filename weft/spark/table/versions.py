@@ -145,31 +145,36 @@ class Refresher(Thread):
         """Look now and then whether there is something new."""
         while self._active():
             try:
-                if self._due():
-                    self.version = self.table.read(self.version.start, self.version.number + 1)
-                    TableShelf(self.table.where.path).publish(self.version)
+                self.look()
             except Exception as error:  # noqa: BLE001  a table that cannot be read now may be readable later
                 if self._active():
+                    said = str(error).split("\n", 1)[0]
                     _LOG.warning(
-                        "The table of query %s could not be read again: %s", self.query.id, str(error).split("\n", 1)[0]
+                        "Query %s could not read its table again and keeps the old version: %s", self.query.id, said
                     )
             time.sleep(_POLL)
+
+    def look(self) -> None:
+        """Read the table if it is time to, and let later batches see it."""
+        mark = self.mark
+        if self.table.every is not None:
+            if time.monotonic() - self.read_at < self.table.every / 1e6:
+                return
+            self.read_at = time.monotonic()
+        else:
+            progress = self.query.lastProgress
+            batch = -1 if progress is None else int(progress["batchId"])
+            if batch == self.batch:  # asked once per batch
+                return
+            self.batch, mark = batch, self.table.mark()
+            if mark == self.mark:
+                return
+        self.version = self.table.read(self.version.start, self.version.number + 1)
+        TableShelf(self.table.where.path).publish(self.version)
+        self.mark = mark
 
     def _active(self) -> bool:
         try:
             return bool(self.query.isActive)
         except Exception:  # noqa: BLE001  the session has ended, in one way or another
             return False
-
-    def _due(self) -> bool:
-        if self.table.every is not None:
-            if time.monotonic() - self.read_at < self.table.every / 1e6:
-                return False
-            self.read_at = time.monotonic()
-            return True
-        progress = self.query.lastProgress
-        batch = -1 if progress is None else int(progress["batchId"])
-        if batch == self.batch:  # asked once per batch
-            return False
-        self.batch, before, self.mark = batch, self.mark, self.table.mark()
-        return bool(self.mark != before)
