@@ -231,7 +231,7 @@ def test_a_table_is_read_again(desk, refresh) -> None:
 class _Sick:
     """A table that cannot be read every second time, and its query."""
 
-    every, column = None, "version"
+    every, column, id = None, "version", "q"
 
     def __init__(self, where: Any) -> None:
         self.where, self.reads = where, 0
