@@ -1,0 +1,10 @@
+"""As-of joins: each left row has the one right row that is nearest; run by the same worker over the same state as every join."""
+
+from __future__ import annotations
+
+from weft.engine.asof.joiner import INDEX, AsofJoiner
+from weft.engine.asof.route import AsofRouter
+from weft.engine.asof.search import Search
+from weft.engine.asof.step import asof_step, beside
+
+__all__ = ["INDEX", "AsofJoiner", "AsofRouter", "Search", "asof_step", "beside"]
