@@ -134,8 +134,15 @@ class AsofJoin:
         made, _ = source.prepare(table)
         alive = np.ones(table.num_rows, np.bool_)
         columns: list[Words] = [np.zeros(0, np.int64)] * part.columns
+        assert self.spec.asof is not None
+        by = len(self.spec.asof.by)
+        hashed = {term.left if side == "left" else term.right for term in self.spec.terms[:by]}
+        hashed -= {column.left if side == "left" else column.right for column in self.spec.asof.by if column.exact}
         for number, (key, column) in enumerate(zip(part.keys, source.inputs.keys, strict=True)):
-            columns[number], valid = words_of(made.column(column), key.encode)
+            if number in hashed:  # texts are compared as they are, and nothing is routed by them
+                valid = np.asarray(made.column(column).is_valid()) if made.column(column).null_count else None
+            else:
+                columns[number], valid = words_of(made.column(column), key.encode)
             if valid is not None and number in self.spec.used(side):
                 alive &= valid
         if part.time is not None and source.inputs.time is not None:

@@ -56,7 +56,7 @@ class Search:
         return order if first is None else first[order]
 
     def found(self) -> tuple[I32, Gaps]:
-        """Return the right row of each left row (-1: none), and how far it is."""
+        """Return the right row of each left row (-1: none), and how far it is; no distances where nobody asks for them."""
         asof = self.asof
         if asof.direction != "nearest":
             return self._near(self._looking(_BACK if asof.back else _AHEAD))
@@ -67,6 +67,8 @@ class Search:
 
     def _near(self, rows: I32) -> tuple[I32, Gaps]:
         """Leave out what is beyond the tolerance."""
+        if self.asof.tolerance is None and self.asof.direction == "backward":
+            return rows, np.zeros(0, np.uint64)
         if self.asof.floating:
             apart: Gaps = gaps_of_doubles(*(float_of(words) for words in self.places), rows)
             limit: Any = self.asof.tolerance
