@@ -10,18 +10,18 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine import Job, Pairs
-from weft.engine.asof import INDEX, AsofJoiner, Search, beside
-from weft.errors import SpecError, UnknownColumn, about
+from weft.engine.asof import INDEX, AsofJoiner, Search, beside, check_compared, check_there, order_counts
+from weft.errors import about
 from weft.kernels import words_of
 from weft.local.analyze import Analyzed, analyze
 from weft.local.checks import check_fed, check_table, check_text, check_types, check_window, next_batch, opened, shown
-from weft.local.expr import Compiled, Projection, is_text
+from weft.local.expr import Compiled, Projection
 from weft.local.runtime import LocalRun, feed_whole
 from weft.local.sources import TableSource, carried, time_orders
 from weft.planner import Explanation, check_tasks, explain_asof
 from weft.routing import AsofScheme
 from weft.spec import Delays, JoinSpec, Unbounded, with_delays
-from weft.spec.asof import AsofAsked, AsofOrder, asof_asked, asof_lags, asof_window, back_quoted
+from weft.spec.asof import asof_asked, asof_lags, asof_window
 from weft.spec.asof_spec import asof_spec
 from weft.spec.duration import Duration
 from weft.state import MemoryStore, StateStore
@@ -53,17 +53,19 @@ class AsofJoin:
         self.schemas: dict[Side, pa.Schema] = {"left": left, "right": right}
         for side in SIDES:
             check_types(side, self.schemas[side])
-        counts = _check_columns(self.asked, left, right)
+        check_there(self.asked, {"left": left.names, "right": right.names})
+        counts = order_counts(self.asked, left, right)
         window = asof_window(self.asked, counts, self.asked.distance(counts))
         if not isinstance(window, Unbounded):
             check_window(window, left, right)
         window = with_delays(window, time_orders(window, self.schemas))
         with about("where"):
             self.analyzed: Analyzed = analyze(self.asked.condition(), left, right)
-        plain = analyze(replace(self.asked, where=None).condition(), left, right)
+        plain = analyze(replace(self.asked, where=None).condition(), left, right).condition
+        inexact = check_compared(self.asked, plain, left, right)
         self.spec: JoinSpec = asof_spec(
             self.analyzed.condition, self.asked, counts, window, left_schema=shown(left), right_schema=shown(right),
-            payload=_inexact(self.asked, left, right),
+            payload={number: (left.get_field_index(one), right.get_field_index(two)) for number, (one, two) in inexact.items()},
             ties=None if self.asked.ties is None else right.get_field_index(self.asked.ties),
         )  # fmt: skip
         given = select if select is not None else self.asked.selected(left.names, right.names, suffix)
@@ -80,7 +82,7 @@ class AsofJoin:
         fingerprint = self.spec.fingerprint()
         self.store: StateStore = MemoryStore(fingerprint) if state is None else opened(state, fingerprint)
         # Equal columns are compared as they are (`weft.engine.asof.groups`); what else words cannot decide is evaluated.
-        rests = self.analyzed.condition.residual != plain.condition.residual
+        rests = self.analyzed.condition.residual != plain.residual
         self.accept = self._accept if rests else None
         self.run = LocalRun(
             AsofJoiner(self.job, self.accept), self.sources, self.store,
@@ -182,68 +184,6 @@ class _Rows:
     words: Any
     payload: pa.Table
     numbers: Rows | None
-
-
-def _check_columns(asked: AsofAsked, left: pa.Schema, right: pa.Schema) -> AsofOrder:
-    """Refuse columns that are missing or of types that cannot be compared; return what the order columns hold."""
-    for argument, pairs in (("on", [(asked.left, asked.right)]), ("by", asked.by), ("ties", [(None, asked.ties)])):
-        for one, two in pairs:
-            for side, name, schema in (("left", one, left), ("right", two, right)):
-                if name is not None and name not in schema.names:
-                    with about(argument):
-                        raise UnknownColumn.on_side(side, name, schema.names)
-    with about("by"):
-        for one, two in asked.by:
-            _check_equal(one, left.field(one).type, two, right.field(two).type)
-    kinds = [_kind(left.field(asked.left).type), _kind(right.field(asked.right).type)]
-    with about("on"):
-        return order_kind(asked, kinds[0], kinds[1], str(left.field(asked.left).type), str(right.field(asked.right).type))
-
-
-def order_kind(asked: AsofAsked, left: str, right: str, shown_left: str, shown_right: str) -> AsofOrder:
-    """Return what the order columns hold, given what each holds."""
-    known: dict[tuple[str, str], AsofOrder] = {
-        ("time", "time"): "time", ("day", "day"): "day", ("day", "time"): "time", ("time", "day"): "time",
-        ("whole", "whole"): "whole", ("floating", "floating"): "floating",
-    }  # fmt: skip
-    if (left, right) not in known:
-        raise SpecError.of(
-            f"l.{asked.left} is {shown_left} and r.{asked.right} is {shown_right}.",
-            "The order columns are both times or dates, both integers, or both floating-point.",
-            "cast one of them, or name other columns in on=.",
-        )
-    return known[left, right]
-
-
-def _kind(kind: pa.DataType) -> str:
-    if pa.types.is_timestamp(kind):
-        return "time"
-    if pa.types.is_date(kind):
-        return "day"
-    return "whole" if pa.types.is_integer(kind) else "floating" if pa.types.is_floating(kind) else ""
-
-
-def _check_equal(one: str, left: pa.DataType, two: str, right: pa.DataType) -> None:
-    """Refuse equal columns that no words stand for, or that are told apart by more than bytes."""
-    pair = pa.schema([pa.field("x", left)]), pa.schema([pa.field("x", right)])
-    compares = analyze("l.x = r.x", *pair).condition.compares
-    alike = left == right or (is_text(left) and is_text(right))
-    if not compares or (compares[0].weak and not alike):
-        raise SpecError.of(
-            f"l.{one} is {left} and r.{two} is {right}.",
-            "Columns in by= are compared by value: numbers, times, booleans, or texts, binaries and decimals of one type.",
-            "cast one of them, or compare a field of it.",
-        )
-
-
-def _inexact(asked: AsofAsked, left: pa.Schema, right: pa.Schema) -> dict[int, tuple[int, int]]:
-    """Return the payload columns of equal columns whose words are hashes."""
-    found = {}
-    for number, (one, two) in enumerate(asked.by):
-        sql = f"l.{back_quoted(one)} = r.{back_quoted(two)}"
-        if analyze(sql, left, right).condition.compares[0].weak:
-            found[number] = left.get_field_index(one), right.get_field_index(two)
-    return found
 
 
 def asof_join(

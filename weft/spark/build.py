@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from weft.engine import Accept, Job, RowJoiner
+from weft.engine import Accept, Job, Joiner, Pairs, RowJoiner
 from weft.errors import SpecError, about
 from weft.kernels import words_of
 from weft.planner import Choice, check_switch, choose
@@ -49,7 +49,7 @@ from weft.spec.kinds import check_unordered, right_selected
 from weft.state import Derived
 from weft.types import SIDES, Bools, Rows, Side
 
-__all__ = ["Built", "JoinOptions", "build"]
+__all__ = ["Built", "JoinOptions", "accepted", "build"]
 
 _SAMPLE = 2_000
 """Rows of a side that a static join looks at to find the boundaries of ranges."""
@@ -186,10 +186,11 @@ def _check_ends(spec: JoinSpec, streaming: bool) -> None:
 def _accept(analyzed: Analyzed) -> Accept | None:
     """Return what decides in the tasks what words cannot, None if they decide everything."""
     residual = python_residual(analyzed)
-    return None if residual is None else partial(_accepted, residual)
+    return None if residual is None else partial(accepted, residual)
 
 
-def _accepted(residual: PythonResidual, left: pa.Table, left_rows: Rows, right: pa.Table, right_rows: Rows) -> Bools:
+def accepted(residual: PythonResidual, left: pa.Table, left_rows: Rows, right: pa.Table, right_rows: Rows) -> Bools:
+    """Tell which candidates satisfy a residual."""
     return residual(left.take(pa.array(left_rows)), right.take(pa.array(right_rows)))
 
 
@@ -222,8 +223,8 @@ class Built:
         payload = {side: self.sides[side].arrow for side in SIDES}
         derived: dict[Side, Derived] = {side: self.sides[side].inputs.derived(self.spec.side(side)) for side in SIDES}
         job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload, derived)
-        plan = None if self.where is not None else _static_plan(self.spec, self.choice.scheme, self.tasks, self.sides)
-        joiner = RowJoiner(job, self.accept)
+        plan = None if self.where is not None else self._static_plan()
+        joiner = self._joiner(job)
         routed = self._routed(joiner, plan)
         fields = [
             StructField(field.name, field.dataType, field.nullable or self.spec.kind.absent(side))
@@ -269,7 +270,13 @@ class Built:
     def _both_ways(self) -> bool:
         return self.spec.unordered and bool(self.spec.condition.residual)
 
-    def _routed(self, joiner: RowJoiner, plan: Plan | None) -> DataFrame:
+    def _joiner(self, job: Job) -> Joiner[Pairs]:
+        return RowJoiner(job, self.accept)
+
+    def _static_plan(self) -> Plan:
+        return _static_plan(self.spec, self.choice.scheme, self.tasks, self.sides)
+
+    def _routed(self, joiner: Joiner[Pairs], plan: Plan | None) -> DataFrame:
         streams: list[Side] = ["left"] if self.spec.self_join else ["left", "right"]
         sources = {side: TypedRows(self.sides[side].inputs, joiner.job.payload[side]) for side in SIDES}
         parts = [
