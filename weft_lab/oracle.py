@@ -306,7 +306,7 @@ def asof_joined(
     def gap(one: Tuple, two: Tuple) -> float | None:
         """Return how far a right row is from a left one that may have it; None where it may not."""
         t, at = one.row[on], two.row[on]
-        if t is None or at is None or t != t or at != at:  # what is no number is near to nothing
+        if t is None or at is None or math.isnan(t) or math.isnan(at):  # what is no number is near to nothing
             return None
         if not all(_compares(Compare(c, "=", c), one.row, two.row) for c in by):
             return None

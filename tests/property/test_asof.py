@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,7 +19,7 @@ from weft.local import AsofJoin, asof_join
 from weft.routing import AsofPlan, AsofScheme
 from weft.spec import INNER, KINDS
 from weft.spec.asof import DIRECTIONS
-from weft.state import MemoryStore, StateStore
+from weft.state import MemoryStore, Pinned, StateStore
 from weft.types import SIDES
 from weft_lab.oracle import AsofResult, Batch, Row, asof_joined
 from weft_lab.torture.forced import force_plan
@@ -66,10 +66,13 @@ class Case:
     further: Further | None = None
     batches: tuple[Batch, ...] = ()
     delays: tuple[int, int] | None = None
-    told: dict[str, Any] = field(default_factory=dict)
 
     def expected(self) -> AsofResult:
-        asked = {name: self.options[name] for name in ("on", "direction", "tolerance", "strict", "ties") if name in self.options}
+        asked = {
+            name: self.options[name]
+            for name in ("on", "direction", "tolerance", "strict", "ties")
+            if name in self.options
+        }
         further = self.further or Further("")
         return asof_joined(
             self.batches, by=self.options.get("by", ()), delays=self.delays, left_only=further.left_only,
@@ -78,12 +81,11 @@ class Case:
         )  # fmt: skip
 
     def join(self, **more: Any) -> AsofJoin:
-        delays = {} if self.delays is None else dict(zip(("left_delay", "right_delay"), self.delays, strict=True))
-        return AsofJoin(SCHEMA, SCHEMA, select=SELECT, **self.options, **delays, **more)
+        left, right = (None, None) if self.delays is None else self.delays
+        return AsofJoin(SCHEMA, SCHEMA, select=SELECT, left_delay=left, right_delay=right, **self.options, **more)
 
 
-def rows(side: int) -> st.SearchStrategy[Row]:
-    del side
+def rows() -> st.SearchStrategy[dict[str, Any]]:
     small = st.sampled_from((0, 1, 2, 3, None))
     return st.fixed_dictionaries({
         "t": st.sampled_from((*range(9), None)), "f": st.sampled_from(FLOATS), "k": st.sampled_from((0, 0, 1, None)),
@@ -97,10 +99,10 @@ def batches(draw: st.DrawFn, most: int = 4, size: int = 5) -> tuple[Batch, ...]:
     found, number = [], 0
     for batch in range(draw(st.integers(1, most))):
         sides = []
-        for side in range(2):
+        for _ in SIDES:
             parts = []
             for _ in range(draw(st.integers(0, 2))):
-                part = [dict(row) for row in draw(st.lists(rows(side), max_size=size))]
+                part = [dict(row) for row in draw(st.lists(rows(), max_size=size))]
                 for row in part:
                     row["id"], number = number, number + 1
                     row["t"] = None if row["t"] is None else row["t"] + 3 * batch
@@ -223,8 +225,6 @@ def plans(join: AsofJoin, draw: st.DataObject) -> AsofPlan:
     length = draw.draw(st.sampled_from((0, 1, 2, 3, 7)), "length")
     keys: list[int] = []
     if length and first.left:
-        table_ = pa.table({"k": pa.array([0, 1], pa.int32()), "s": ["a", "b"]})
-        del table_
         keys = draw.draw(st.lists(st.sampled_from(_keys(join)), max_size=3, unique=True), "hot")
     return replace(first, length=length if not first.left or keys else 0, hot=tuple(sorted(keys)))
 
@@ -235,17 +235,13 @@ def _keys(join: AsofJoin) -> list[int]:
         {"id": 0, "t": 0, "k": k, "s": s, "v": 2} for k in (0, 1) for s in ("a", "b", "longer text")
     ])  # fmt: skip
     made, _ = join.sources["right"].prepare(every)
-    router = join.run.joiner.router("right", join.sources["right"].inputs, _pinned(join), 0, 0)
+    router = join.run.joiner.router(
+        "right", join.sources["right"].inputs, Pinned(join.scheme.initial(join.spec, 1)), 0, 0
+    )
     block, _ = router._block(made)
     plan = join.scheme.initial(join.spec, 1)
     assert isinstance(plan, AsofPlan)
     return sorted({int(word) for word in plan.key("right", block.words)}) or [0]
-
-
-def _pinned(join: AsofJoin) -> Any:
-    from weft.state import Pinned
-
-    return Pinned(join.scheme.initial(join.spec, join.job.tasks))
 
 
 @given(cases(streams=True, most=6, size=6), st.integers(2, 4), st.data())

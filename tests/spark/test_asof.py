@@ -92,7 +92,15 @@ def test_doubles_and_a_further_condition(spark) -> None:
     tables = [_rows(3), _rows(4)]
     left, right = (spark.createDataFrame(table).coalesce(1) for table in tables)
     found = weft.asof_join(
-        left, right, on="x", by="k", where="l.v >= r.v AND l.v + r.v < 5", tolerance=1.5, ties="id", select=SELECT, tasks=2
+        left,
+        right,
+        on="x",
+        by="k",
+        where="l.v >= r.v AND l.v + r.v < 5",
+        tolerance=1.5,
+        ties="id",
+        select=SELECT,
+        tasks=2,
     )
     expected = asof_joined(
         [Batch([tables[0].to_pylist()], [tables[1].to_pylist()])], on="x", by=("k",), tolerance=1.5, ties="id",
@@ -189,13 +197,17 @@ def test_a_chain_knows_its_delays(spark, tmp_path) -> None:
 def test_what_cannot_be_asked(spark, tmp_path) -> None:
     desk, table = Desk(spark, tmp_path), spark.createDataFrame(_rows(1, rows=3))
     left, right = (desk.stream(name, [_rows(1, 0, 3)]) for name in "lr")
-    with pytest.raises(SpecError, match=r"An as-of join of streams needs to know how late rows can be.\nA left row leaves"):
+    with pytest.raises(
+        SpecError, match=r"An as-of join of streams needs to know how late rows can be.\nA left row leaves"
+    ):
         weft.asof_join(left, right, on="ts")
     with pytest.raises(SpecError, match=r"direction='nearest' on streams needs a tolerance.\nA left row after which"):
         weft.asof_join(left, right, on="ts", direction="nearest", delay="1 second")
     with pytest.raises(SpecError, match=r"where= on streams needs a tolerance.\nAny earlier right row"):
         weft.asof_join(left, right, on="ts", where="l.x > r.x", delay="1 second")
-    with pytest.raises(SpecError, match=r"The left side is streaming and the right side static.\nweft.asof_join takes two"):
+    with pytest.raises(
+        SpecError, match=r"The left side is streaming and the right side static.\nweft.asof_join takes two"
+    ):
         weft.asof_join(left, table, on="ts", delay="1 second")
     with pytest.raises(SpecError, match=r"The right side is a Table.\nweft.asof_join takes PySpark DataFrames."):
         weft.asof_join(table, _rows(1), on="ts")

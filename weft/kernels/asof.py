@@ -160,7 +160,10 @@ def ascends(words: Words) -> bool:
 
 @kernel
 def turned(words: Words, order: I32) -> I32:
-    """Return the rows in descending order of their words, equal ones in the order they have; an empty order is that of the rows."""
+    """Return the rows in descending order of their words, equal ones in the order they have.
+
+    An empty order is that of the rows.
+    """
     n = len(words)
     out = np.empty(n, np.int32)
     filled, end = 0, n
@@ -211,7 +214,10 @@ def last_before(
 
 @kernel
 def linked(group: I32, order: I32, rows: int, groups: int) -> I32:
-    """Return, for each row, the row of its group before it; without rows, the groups are one and the order is that of the rows."""
+    """Return, for each row, the row of its group before it (-1: none).
+
+    Without rows, the groups are one, and the order is that of the rows.
+    """
     newest = np.full(max(groups, 1), -1, np.int32)
     out = np.full(rows, -1, np.int32)
     for k in range(rows):

@@ -20,7 +20,7 @@ from weft.local.runtime import LocalRun, feed_whole
 from weft.local.sources import TableSource, carried, time_orders
 from weft.planner import Explanation, check_tasks, explain_asof
 from weft.routing import AsofScheme
-from weft.spec import Delays, JoinSpec, Unbounded, with_delays
+from weft.spec import Delays, JoinSpec, Unbounded, Within, with_delays
 from weft.spec.asof import asof_asked, asof_lags, asof_window
 from weft.spec.asof_spec import asof_spec
 from weft.spec.duration import Duration
@@ -72,7 +72,8 @@ class AsofJoin:
         self.projection = Projection.of(given, suffix, left, right)
         assert self.spec.asof is not None
         lags = asof_lags(self.spec.asof, self.spec.window)
-        times = self.projection.times(window) if window != Unbounded() and window.delays != Delays() else {}
+        known = isinstance(window, Within) and window.delays != Delays()
+        times = self.projection.times(window) if known else {}
         self.schema = carried(self.projection.schema, self.spec.window, times, one_stream=False, lags=lags)
         self.projection = replace(self.projection, schema=self.schema)
         self.sources = {side: TableSource(self.spec, self.analyzed, side, self.schemas[side]) for side in SIDES}

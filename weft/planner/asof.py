@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from weft.planner.explain import Explanation
 from weft.routing import AsofScheme
 from weft.spec import JoinSpec, Within, unit_shown
 from weft.spec.asof import Asof, AsofAsked, asof_lags
 from weft.spec.asof_spec import shown_tolerance
-from weft.spec.disorder import readable
 
 __all__ = ["explain_asof"]
 
-_AT = {"backward": ("at or before", "before"), "forward": ("at or after", "after"), "nearest": ("nearest to", "nearest to, but not at,")}
+_AT = {
+    "backward": ("at or before", "before"),
+    "forward": ("at or after", "after"),
+    "nearest": ("nearest to", "nearest to, but not at,"),
+}
 
 
 def explain_asof(
@@ -22,7 +27,10 @@ def explain_asof(
     assert asof is not None
     plan = scheme.initial(spec, tasks)
     parts = [
-        ("join", f"each left row with one right row{', or with NULLs' if spec.kind.preserved else ', if there is one'}"),
+        (
+            "join",
+            f"each left row with one right row{', or with NULLs' if spec.kind.preserved else ', if there is one'}",
+        ),
         ("match", _match(asof, asked)),
         ("ties", _ties(asof, asked)),
         ("plan", f"{tasks} task{'s' if tasks != 1 else ''}: {plan.describe()}{_cut(asof, asked, tasks)}"),
@@ -33,8 +41,12 @@ def explain_asof(
         return Explanation((*parts, ("state", "none: both sides are read completely, in one batch")))
     window = spec.window
     if not isinstance(window, Within) or window.delays.known is None:
-        late = "never: a side has no delay. Left rows leave at the end of the input; set delay= to let them leave before"
-        return Explanation((*parts, ("leaves", late), ("state", "grows without bound: both sides are kept until the end")))
+        late = (
+            "never: a side has no delay. Left rows leave at the end of the input; set delay= to let them leave before"
+        )
+        return Explanation(
+            (*parts, ("leaves", late), ("state", "grows without bound: both sides are kept until the end"))
+        )
     show, delays = unit_shown(window.unit), window.delays.known
     both = show(delays["left"]) if delays["left"] == delays["right"] else (
         f"{show(delays['left'])} on the left and {show(delays['right'])} on the right"
@@ -42,14 +54,22 @@ def explain_asof(
     parts += [
         ("leaves", _leaves(asof)),
         ("state", _state(asof)),
-        ("late", f"the watermark is the newest time of the slower side less its delay ({both}); rows behind it are dropped"),
+        (
+            "late",
+            f"the watermark is the newest time of the slower side less its delay ({both}); rows behind it are dropped",
+        ),
     ]
     lags = asof_lags(asof, window)
     told = [
-        f"{alias}.{name} {'in order' if lag == 0 else 'without bound' if lag is None else f'up to {show(readable(window.unit, lag))} out of order'}"
+        f"{alias}.{name} {_lag(lag, show)}"
         for alias, name, lag in (("l", window.left, lags.left), ("r", window.right, lags.right))
     ]
     return Explanation((*parts, ("order", "from batch to batch, " + ", ".join(told))))
+
+
+def _lag(lag: int | None, show: Callable[[int], str]) -> str:
+    """Say how far out of order a time of the result is."""
+    return "without bound" if lag is None else f"up to {show(lag)} out of order" if lag else "in order"
 
 
 def _match(asof: Asof, asked: AsofAsked) -> str:
@@ -65,7 +85,11 @@ def _match(asof: Asof, asked: AsofAsked) -> str:
 def _ties(asof: Asof, asked: AsofAsked) -> str:
     first = f"the greatest {asked.ties}, then " if asked.ties else ""
     same = f"of right rows at the same {asked.right}, {first}the last that arrived"
-    return f"{same}; of an earlier and a later one at the same distance, the earlier" if asof.direction == "nearest" else same
+    return (
+        f"{same}; of an earlier and a later one at the same distance, the earlier"
+        if asof.direction == "nearest"
+        else same
+    )
 
 
 def _cut(asof: Asof, asked: AsofAsked, tasks: int) -> str:

@@ -32,11 +32,12 @@ from weft.routing.slices import SlicePlan, Slices
 from weft.routing.sta import Sta, StaPlan
 
 __all__ = [
-    "MOST_TASKS", "PLANS", "PLUGINS", "SCHEMES", "Adsp", "AreaPlan", "AsofPlan", "AsofScheme", "BatchView", "Biclique", "BicliquePlan", "Broadcast",
-    "BroadcastPlan", "DocumentPlan", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Need", "Notes",
-    "Ordered", "OverBiclique", "Plan", "Range", "RangePlan", "Scheme", "SlicePlan", "Slices", "Split", "SplitPlan", "Sta",
-    "StaPlan", "TaskStats", "best_shape", "compared_columns", "draw_of", "equality_columns", "group_of", "hash_home", "noted",
-    "ordering", "owned", "plan_from_json", "scheme_named", "time_columns",
+    "MOST_TASKS", "PLANS", "PLUGINS", "SCHEMES", "Adsp", "AreaPlan", "AsofPlan", "AsofScheme", "BatchView",
+    "Biclique", "BicliquePlan", "Broadcast", "BroadcastPlan", "DocumentPlan", "FastJoin", "FastJoinPlan", "Hash",
+    "HashPlan", "Matrix", "MatrixPlan", "Need", "Notes", "Ordered", "OverBiclique", "Plan", "Range", "RangePlan",
+    "Scheme", "SlicePlan", "Slices", "Split", "SplitPlan", "Sta", "StaPlan", "TaskStats", "best_shape",
+    "compared_columns", "draw_of", "equality_columns", "group_of", "hash_home", "noted", "ordering", "owned",
+    "plan_from_json", "scheme_named", "time_columns",
 ]  # fmt: skip
 
 find_schemes(__path__, __name__)

@@ -1,9 +1,9 @@
 """Routing of as-of joins: a hash of the equal columns; keys too hot for one task, and joins without any, in slices of time.
 
-A left row needs one right row, which may lie in another slice than its own: looking back, it is the last row of its slice then,
-because every later row of that slice would be nearer. So each route partition sends the rows at the borders of a slice to the other
-tasks of the key as well, and a left row finds its answer on the task of its own slice. Where a further condition chooses among
-the right rows, any of them may be the answer, and all within the tolerance are sent.
+A left row needs one right row, which may lie in another slice than its own: looking back, it is the last row of its slice
+then, because every later row of that slice would be nearer. So each route partition sends the rows at the borders of a
+slice to the other tasks of the key as well, and a left row finds its answer on the task of its own slice. Where a further
+condition chooses among the right rows, any of them may be the answer, and all within the tolerance are sent.
 """
 
 from __future__ import annotations
@@ -137,7 +137,9 @@ class AsofPlan(Plan):
         if self.tasks == 1:
             return "one task has all rows"
         if not self.left:
-            return f"slices of {self.length:,}, to tasks in turns" if self.length else "one task, until a batch was seen"
+            return (
+                f"slices of {self.length:,}, to tasks in turns" if self.length else "one task, until a batch was seen"
+            )
         hot = f"; {len(self.hot)} hot keys in slices of {self.length:,}" if self.hot and self.length else ""
         return f"equal keys go to one task{hot}"
 
@@ -244,4 +246,3 @@ def _routed_by(spec: JoinSpec) -> list[tuple[int, int]]:
     asof = spec.asof
     assert asof is not None
     return [(term.left, term.right) for term in spec.terms[: len(asof.by)]]
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import Column, DataFrame
@@ -119,7 +119,7 @@ class AsofOptions:
     tasks: int | None = None
     state: str | None = None
     name: str | None = None
-    explaining: bool = field(default=False)
+    explaining: bool = False
 
 
 def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOptions) -> AsofBuilt:
@@ -136,7 +136,9 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
         "left": [asked.left, *(one for one, _ in asked.by)],
         "right": [asked.right, *(two for _, two in asked.by), *([asked.ties] if asked.ties else [])],
     }
-    types = {side: arrow_schema(spark, frames[side].select(*map(F.col, map(_quoted, named[side]))).schema) for side in SIDES}
+    types = {
+        side: arrow_schema(spark, frames[side].select(*map(F.col, map(_quoted, named[side]))).schema) for side in SIDES
+    }
     counts = order_counts(asked, types["left"], types["right"])
     window = asof_window(asked, counts, asked.distance(counts))
     with about("on"):
@@ -146,7 +148,9 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
         if streaming:
             window = with_delays(window, time_orders(window, frames))
             check_ends(asked, window)
-    select = options.select if options.select is not None else asked.selected(left.columns, right.columns, options.suffix)
+    select = (
+        options.select if options.select is not None else asked.selected(left.columns, right.columns, options.suffix)
+    )
     with about("by"):
         plain = analyze(left, right, replace(asked, where=None).condition(), select, options.suffix, ("l", "r"))
         inexact = check_compared(asked, plain.condition, types["left"], types["right"])
@@ -248,6 +252,6 @@ class AsofBuilt(Built):
             return plan
         keys = words[0] if len(words) == 2 else mix_words(words[:-1]) if len(words) > 2 else words[-1] * 0
         none = dict.fromkeys(SIDES, 0)
-        stats = TaskStats(none, none, none, {side: () for side in SIDES}, noted(keys, words[-1]))
+        stats = TaskStats(none, none, none, dict.fromkeys(SIDES, ()), noted(keys, words[-1]))
         scheme = replace(_SCHEME, enough=0)
         return scheme.control(self.spec, plan, [stats])[0]

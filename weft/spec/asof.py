@@ -107,7 +107,7 @@ class AsofAsked:
     kind: Kind = field(default_factory=lambda: KINDS["left"])
     where: str | None = None
     ties: str | None = None
-    delays: Delays = Delays()
+    delays: Delays = field(default_factory=Delays)
 
     def condition(self) -> str:
         """Return the condition in SQL: equal columns, order columns, then what else was asked."""
@@ -168,7 +168,7 @@ def asof_asked(
         raise _wrong("ties", ties, "It names a column of the right side.", "write ties='sequence'.")
     delays = delays_of("asof_join", delay, left_delay, right_delay)
     kind = INNER if how == "inner" else KINDS["left"]
-    return AsofAsked(left, right, _pairs(by), direction, tolerance, strict, kind, where, ties, delays)  # type: ignore[arg-type]
+    return AsofAsked(left, right, _pairs(by), direction, tolerance, strict, kind, where, ties, delays)
 
 
 def _both(name: str, given: object, hint: str) -> tuple[str, str]:

@@ -32,11 +32,11 @@ class HasWords(Protocol):
 
 
 class Groups(NamedTuple):
-    """The group of each row of both sides (-1: of none), and how many groups there are."""
+    """The group of each row of both sides (-1: of none), and the number of groups."""
 
     left: I32
     right: I32
-    count: int
+    number: int
 
 
 def group_rows(by: tuple[GroupColumn, ...], left: HasWords, right: HasWords) -> Groups:
@@ -65,7 +65,7 @@ def _numbered(column: GroupColumn, left: HasWords, right: HasWords) -> list[Grou
 
 def _both(one: Groups, two: Groups) -> Groups:
     """Number the pairs of groups."""
-    count = np.int64(max(two.count, 1))
+    count = np.int64(max(two.number, 1))
     left, right = (a.astype(np.int64) * count + b for a, b in ((one.left, two.left), (one.right, two.right)))
     there = [(a >= 0) & (b >= 0) for a, b in ((one.left, two.left), (one.right, two.right))]
     numbers = number_words(right, there[1], left, there[0])

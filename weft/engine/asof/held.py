@@ -68,5 +68,3 @@ class Held:
         if len(kept) > _RUNS:
             return (run_whole(Block.concat([live_rows(run) for run in kept])),)
         return tuple(kept)
-
-

@@ -19,7 +19,7 @@ from weft.kernels import float_of, float_range, float_words, narrow, order_of, w
 from weft.kernels.asof import ascends, gaps, gaps_of_doubles, last_before, linked, next_candidates, turned
 from weft.spec import Op, Term
 from weft.spec.asof import Asof
-from weft.types import WORD_MAX, WORD_MIN, Bools, Rows, Words
+from weft.types import WORD_MAX, WORD_MIN, Bools, Words
 
 __all__ = ["Gaps", "Search", "is_nan", "tie_words"]
 
@@ -51,7 +51,9 @@ class Search:
         first = None if arrival is None or ascends(arrival) else order_of([arrival])
         if first is None and ties is None and ascends(self.places[1]):
             return NONE
-        columns = [column if first is None else column[first] for column in (self.places[1], ties) if column is not None]
+        columns = [
+            column if first is None else column[first] for column in (self.places[1], ties) if column is not None
+        ]
         order = order_of(columns)
         return order if first is None else first[order]
 
@@ -70,7 +72,7 @@ class Search:
         if self.asof.tolerance is None and self.asof.direction == "backward":
             return rows, np.zeros(0, np.uint64)
         if self.asof.floating:
-            apart: Gaps = gaps_of_doubles(*(float_of(words) for words in self.places), rows)
+            apart: Gaps = gaps_of_doubles(float_of(self.places[0]), float_of(self.places[1]), rows)
             limit: Any = self.asof.tolerance
         else:
             apart, limit = gaps(*self.places, rows), np.uint64(self.asof.limit)
@@ -87,11 +89,11 @@ class Search:
             asking = turned(left, asking)
         groups = self.groups
         heads = last_before(
-            left, groups.left, asking, right, groups.right, order, groups.count, self.asof.strict, flip
+            left, groups.left, asking, right, groups.right, order, groups.number, self.asof.strict, flip
         )  # fmt: skip
         if not self.asof.terms and self.accept is None:
             return heads
-        return self._first_accepted(heads, linked(groups.right, order, len(right), groups.count), flip)
+        return self._first_accepted(heads, linked(groups.right, order, len(right), groups.number), flip)
 
     def _first_accepted(self, at: I32, before: I32, flip: int) -> I32:
         out = np.full(len(at), -1, np.int32)
@@ -152,7 +154,7 @@ class Search:
         order = self.order if len(self.order) else np.arange(len(places), dtype=np.int32)
         group = self.groups.right if len(self.groups.right) else np.zeros(len(places), np.int32)
         ranked = order[eligible[order] & (group[order] >= 0)]
-        last = np.full(max(self.groups.count, 1), -1, np.int64)
+        last = np.full(max(self.groups.number, 1), -1, np.int64)
         last[group[ranked]] = ranked  # the last one written stays
         last = last[last >= 0]
         too_old = gone[last]
@@ -172,7 +174,7 @@ def _placed(asof: Asof, groups: Groups, left: Words, right: Words) -> Groups:
         np.where(gone, np.int32(-1), group if len(group) else np.int32(0)).astype(np.int32)
         for gone, group in zip(lost, (groups.left, groups.right), strict=True)
     ]
-    return Groups(made[0], made[1], groups.count)
+    return Groups(made[0], made[1], groups.number)
 
 
 def is_nan(words: Words) -> Bools:
@@ -205,5 +207,3 @@ def _holds(term: Term, left: Words, right: Words) -> Bools:
     narrow(left, None if np.isinf(term.hi) else -int(term.hi), True, least, holds)
     narrow(left, None if np.isinf(term.lo) else -int(term.lo), False, most, holds)
     return np.asarray(holds & (right >= least) & (right <= most))
-
-

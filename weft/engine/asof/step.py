@@ -75,7 +75,7 @@ def asof_step(
 
     kept = {side: Held(after.runs[side], fresh[side].filter(np.zeros(len(fresh[side]), np.bool_))) for side in SIDES}
     alive = {side: sum(map(len, kept[side].live)) for side in SIDES}
-    nothing: dict[Side, tuple[int, ...]] = {side: () for side in SIDES}
+    nothing: dict[Side, tuple[int, ...]] = dict.fromkeys(SIDES, ())
     stats = TaskStats(arrived_rows(arrivals), after.rows, late_rows(arrivals.headers, task), nothing, alive=alive)
 
     def view_held(side: Side) -> tuple[Words, U32]:
