@@ -41,9 +41,7 @@ def explain_asof(
         return Explanation((*parts, ("state", "none: both sides are read completely, in one batch")))
     window = spec.window
     if not isinstance(window, Within) or window.delays.known is None:
-        late = (
-            "never: a side has no delay. Left rows leave at the end of the input; set delay= to let them leave before"
-        )
+        late = "all left rows at the end of the input, because a side has no delay. Set delay= to let them leave before"
         return Explanation(
             (*parts, ("leaves", late), ("state", "grows without bound: both sides are kept until the end"))
         )
@@ -107,12 +105,15 @@ def _leaves(asof: Asof) -> str:
     if asof.direction == "backward":
         return f"a left row leaves when the watermark {'reaches' if asof.strict else 'has passed'} its time"
     far = shown_tolerance(asof)
-    return f"a left row leaves when the watermark has passed its nearest right row, or its time by {far}"
+    or_else = f", or its time by {far}" if far else "; if its key is not seen again, at the end of the input"
+    return f"a left row leaves when the watermark has passed its nearest right row{or_else}"
 
 
 def _state(asof: Asof) -> str:
     left = "left rows that wait"
     far = shown_tolerance(asof)
+    if asof.chooses and not far:
+        return "grows without bound: any right row may be the one that where= chooses. Set tolerance= to bound it"
     if asof.chooses:
         return f"{left}, and right rows from {far} before the oldest of them and the watermark"
     if asof.direction == "forward":

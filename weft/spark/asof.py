@@ -179,7 +179,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
         keeps = streaming and not options.explaining
         where = state_place(spark, options.state, options.name or name_for(left, right)) if keeps else None
     behind = asof_reach(asof) if streaming else (0, 0)
-    reaches: dict[Side, int] = {"left": behind[0], "right": behind[1] or 0}
+    reaches: dict[Side, int] = {"left": behind[0] or 0, "right": behind[1] or 0}
     carried = Carried.of(
         spark, spec.window, frames, [output.plain for output in analyzed.outputs],
         one_stream=False, taken=analyzed.taken, kind=asked.kind, order=(asof_lags(asof, spec.window), reaches),

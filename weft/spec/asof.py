@@ -220,10 +220,10 @@ def asof_window(asked: AsofAsked, counts: AsofOrder, tolerance: float | None) ->
     return Within(reach if back else 0, reach if ahead else 0, asked.left, asked.right, asked.delays, unit)
 
 
-def asof_reach(asof: Asof) -> tuple[int, int | None]:
+def asof_reach(asof: Asof) -> tuple[int | None, int | None]:
     """Return how far behind the watermark a left and a right time can be when they leave; None: without bound."""
     if asof.tolerance is None:
-        return 0, None
+        return None if asof.ahead else 0, None
     tolerance = int(asof.tolerance)
     return {"backward": (0, tolerance), "forward": (tolerance, tolerance), "nearest": (tolerance, 2 * tolerance)}[
         asof.direction
