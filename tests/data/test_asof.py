@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,8 @@ def test_as_duckdb_with_ties(ticks: tuple[pa.Table, pa.Table]) -> None:
         connection.register("l", trades)
         connection.register("r", quotes)
         theirs = connection.sql(
-            "SELECT l.id AS x, max(r.id) AS y FROM (SELECT l.*, q.ts AS at FROM l ASOF JOIN r q ON l.inst = q.inst AND l.ts >= q.ts) l"
+            "SELECT l.id AS x, max(r.id) AS y"
+            " FROM (SELECT l.*, q.ts AS at FROM l ASOF JOIN r q ON l.inst = q.inst AND l.ts >= q.ts) l"
             " JOIN r ON r.inst = l.inst AND r.ts = l.at GROUP BY l.id"
         ).to_arrow_table()
     assert _found(ours) == _found(theirs)
@@ -95,7 +97,7 @@ def test_streams_come_to_the_same(ticks: tuple[pa.Table, pa.Table]) -> None:
     start, end = (getattr(np, name)([t["ts"].to_numpy()[at] for t in ticks]) for name, at in (("min", 0), ("max", -1)))
     edges = np.linspace(start.astype(int), end.astype(int) + 1, 13).astype("datetime64[us]")
     found: list[pa.Table] = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         cut = [table.slice(*_between(table, low, high)) for table in ticks]
         found += join.feed(*cut)
         assert not found or len(_found(found[-1])) > 0

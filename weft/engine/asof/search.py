@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from weft.engine.asof.groups import I32, NONE, Groups, HasWords, group_rows
+from weft.engine.asof.groups import I32, NONE, Groups, HasWords, fixed, group_rows
 from weft.engine.preserve import Accept
 from weft.kernels import float_of, float_range, float_words, narrow, order_of, words_of
 from weft.kernels.asof import ascends, gaps, gaps_of_doubles, last_before, linked, next_candidates, turned
@@ -39,7 +39,7 @@ class Search:
 
     def __init__(self, asof: Asof, left: HasWords, right: HasWords, accept: Accept | None = None) -> None:
         self.asof, self.left, self.right, self.accept = asof, left, right, accept
-        self.places = left.words[asof.order[0]], right.words[asof.order[1]]
+        self.places = fixed(left.words[asof.order[0]]), fixed(right.words[asof.order[1]])
         self.groups = _placed(asof, group_rows(asof.by, left, right), *self.places)
 
     @cached_property
