@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 
 import weft
 from tests.examples import share
-from weft.errors import SpecError, WeftError
+from weft.errors import SpecError, StateMismatch, WeftError
 from weft.kernels import asof as kernels
 from weft.kernels import words
 from weft.local import AsofJoin, asof_join, explain_asof_join
@@ -204,6 +206,20 @@ def test_a_hot_symbol_does_not_pin_a_task(by: str | None) -> None:
     assert isinstance(plan, AsofPlan) and 50 <= plan.length <= 300
     copied = sum((join.store.read_metrics(task, 7) or {})["routed"] for task in range(tasks)) / 4000
     assert copied < 1.1, "only borders are sent twice"
+
+
+def test_state_of_another_join_is_refused(tmp_path: Path) -> None:
+    options: dict[str, Any] = {"on": "t", "by": "k", "delay": 5, "state": str(tmp_path)}
+    list(AsofJoin(TRADES, QUOTES, **options).feed(rows(TRADES, (1, "a")), rows(QUOTES, (1, "a"))))
+    for change, says in (
+        ({"tolerance": 3}, "as of: was 'backward, tolerance None', is 'backward, tolerance 3'"),
+        ({"ties": "id"}, "as of: was 'backward, tolerance None', is 'backward, tolerance None, ties by right column 3'"),
+        ({"by": None}, "condition: was "),
+    ):  # fmt: skip
+        with pytest.raises(StateMismatch, match=re.escape(says)):
+            AsofJoin(TRADES, QUOTES, **{**options, **change})
+    (found,) = AsofJoin(TRADES, QUOTES, **options).finish()
+    assert found.to_pylist()[0]["t_right"] == 1
 
 
 # Order of the result

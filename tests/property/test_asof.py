@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable
@@ -15,13 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import share
+from tests.property.cases import Drawn
 from weft.local import AsofJoin, asof_join
 from weft.routing import AsofPlan, AsofScheme
 from weft.spec import INNER, KINDS
 from weft.spec.asof import DIRECTIONS
-from weft.state import MemoryStore, Pinned, StateStore
+from weft.state import MemoryStore, Pinned, StateStore, open_folder
 from weft.types import SIDES
 from weft_lab.oracle import AsofResult, Batch, Row, asof_joined
+from weft_lab.torture.faults import Crash, Fault, Faults, FaultyFolder
 from weft_lab.torture.forced import force_plan
 
 SCHEMA = pa.schema({
@@ -276,3 +280,41 @@ def test_restarts_with_another_number_of_tasks(case, data):
         found += count(join.finish())
         assert list(Path(folder).iterdir())
     assert found == ids(expected.left_by())
+
+
+def digests(folder: str, batch: int) -> dict[str, str]:
+    """Return a digest of what a batch has written; metrics hold wall-clock times."""
+    files = [file for name in (f"q/[0-9]*/{batch}.json", f"q/[0-9]*/{batch}-*.arrow", f"q/plans/{batch + 1}.json")
+             for file in Path(folder).glob(name)]  # fmt: skip
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
+
+
+@share(0.3)
+@given(cases(streams=True), st.data())
+def test_crashes_and_replays(case, data):
+    """A batch dies in the middle, is begun anew, and comes to the same bytes when it is joined once more."""
+    draw, faults, found = Drawn(data.draw), Faults(), Counter[tuple[Any, Any]]()
+    expected, fingerprint = case.expected(), case.join().spec.fingerprint()
+    with TemporaryDirectory() as folder:
+        place = open_folder(folder)
+        tasks = draw.integer(1, 3)
+
+        def start(number: int) -> AsofJoin:
+            store = StateStore(FaultyFolder(place.system, place.path, faults), "q", fingerprint, retain=2)
+            join = case.join(state=store, tasks=tasks, scheme=AsofScheme(enough=0, hot=0.1, rounds=1))
+            join.run.batch = number
+            return join
+
+        for number, batch in enumerate(case.batches):
+            for _ in range(draw.integer(0, 2)):
+                kinds: tuple[Fault, ...] = ("crash", "aside", "torn", "after")
+                faults.arm(draw.pick(kinds), draw.integer(0, 40))
+                with contextlib.suppress(Crash):
+                    fed(start(number), batch)
+                faults.disarm()
+            left = fed(start(number), batch)
+            before = digests(folder, number)
+            assert fed(start(number), batch) == left
+            assert digests(folder, number) == before
+            found += left
+            assert found == ids(expected.left_by(number)), f"after batch {number}"

@@ -71,7 +71,7 @@ class AsofPlan(Plan):
         if not cut.any():
             return owned(home, self.tasks)
         place = self.place(side, words)
-        home[cut] = (home[cut] + place[cut] // self.length) % self.tasks
+        home[cut] = (home[cut] + place[cut] // self.length % self.tasks) % self.tasks
         found = owned(home, self.tasks)
         if side == "right" and self.whole:
             found[:, cut] = self.reached(words[:, cut])

@@ -68,6 +68,11 @@ class Asof:
     terms: tuple[Term, ...] = ()
     where: str = ""
 
+    def told(self) -> str:
+        """Say what is chosen, as far as the condition does not: the state depends on it."""
+        how = f"{self.direction}, {'strict, ' if self.strict else ''}tolerance {self.tolerance}"
+        return how if self.ties is None else f"{how}, ties by right column {self.ties}"
+
     @property
     def chooses(self) -> bool:
         """Tell whether a further condition chooses among the right rows."""

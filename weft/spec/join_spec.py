@@ -115,7 +115,7 @@ class JoinSpec:
             "words": json.dumps([asdict(self.left), asdict(self.right)], sort_keys=True),
         }
         if self.asof is not None:
-            said["as of"] = str(self.asof)
+            said["as of"] = self.asof.told()
         return said if self.kind == INNER else {**said, "how": self.kind.name}  # older states say nothing of it
 
     def fingerprint(self) -> str:
