@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pytest
 import weft
 from weft.local import AsofJoin
 from weft.routing import AsofPlan, AsofScheme
+from weft.spec.asof import Direction
 
 pytestmark = pytest.mark.data
 
@@ -36,7 +38,7 @@ def _found(table: pa.Table) -> dict[int, int | None]:
 
 
 @pytest.mark.parametrize("direction", ["backward", "forward"])
-def test_as_polars_and_pandas(ticks: tuple[pa.Table, pa.Table], direction: str) -> None:
+def test_as_polars_and_pandas(ticks: tuple[pa.Table, pa.Table], direction: Direction) -> None:
     """Quotes at one time are told apart: what they do with ties is theirs."""
     import pandas as pd
     import polars as pl
@@ -56,13 +58,13 @@ def test_as_polars_and_pandas(ticks: tuple[pa.Table, pa.Table], direction: str) 
             select=SELECT,
         )
         theirs = pl.DataFrame(trades).join_asof(
-            pl.DataFrame(one_each).rename({"id": "y"}), on="ts", by="inst", strategy=direction,  # type: ignore[arg-type]
+            pl.DataFrame(one_each).rename({"id": "y"}), on="ts", by="inst", strategy=direction,
             tolerance=None if tolerance is None else "250ms", allow_exact_matches=exact, check_sortedness=False,
         )  # fmt: skip
         assert _found(ours) == dict(zip(theirs["id"], theirs["y"], strict=True))
         frames = [table.to_pandas() for table in (trades, one_each.rename_columns(["ts", "inst", "y"]))]
         merged = pd.merge_asof(
-            *frames, on="ts", by="inst", direction=direction, allow_exact_matches=exact,  # type: ignore[call-overload]
+            *frames, on="ts", by="inst", direction=direction, allow_exact_matches=exact,
             tolerance=None if tolerance is None else pd.Timedelta("250ms"),
         )  # fmt: skip
         assert _found(ours) == {
@@ -89,7 +91,13 @@ def test_as_duckdb_with_ties(ticks: tuple[pa.Table, pa.Table]) -> None:
 def test_streams_come_to_the_same(ticks: tuple[pa.Table, pa.Table]) -> None:
     """In order of arrival, with a delay that keeps every row, on tasks that cut the hottest instruments."""
     trades, quotes = ticks
-    options = {"on": "ts", "by": "inst", "direction": "nearest", "tolerance": "1 second", "where": "l.price <= r.ask"}
+    options: dict[str, Any] = {
+        "on": "ts",
+        "by": "inst",
+        "direction": "nearest",
+        "tolerance": "1 second",
+        "where": "l.price <= r.ask",
+    }
     whole = _found(weft.local.asof_join(trades, quotes, select=SELECT, **options))
     join = AsofJoin(
         trades.schema, quotes.schema, select=SELECT, delay="2 seconds", tasks=4, scheme=AsofScheme(hot=0.3), **options

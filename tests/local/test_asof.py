@@ -30,6 +30,9 @@ UTC = timezone.utc
 TRADES = pa.schema({"t": pa.int64(), "k": pa.string(), "price": pa.float64(), "id": pa.int64()})
 QUOTES = pa.schema({"t": pa.int64(), "k": pa.string(), "ask": pa.float64(), "id": pa.int64()})
 
+WAYS: tuple[dict[str, Any], ...] = ({}, {"batch": 1}, {"tasks": 2}, {"batch": 1, "tasks": 2}, {"batch": 1, "delay": 1})
+"""How whole tables are joined: at once, or as streams."""
+
 
 def rows(schema: pa.Schema, *found: tuple[Any, ...]) -> pa.Table:
     return pa.Table.from_pylist(
@@ -59,7 +62,7 @@ def test_the_last_that_arrived_wins_or_what_ties_says() -> None:
     one = pa.table({"t": [5]})
     two = pa.table({"t": [5, 5, 5], "id": [1, 2, 3], "rank": pa.array([7, 9, None])})
     for direction in DIRECTIONS:
-        for more in ({}, {"batch": 1}, {"tasks": 2}):
+        for more in WAYS[:3]:
             assert asof_join(one, two, on="t", direction=direction, **more)["id"].to_pylist() == [3]
             assert asof_join(one, two, on="t", direction=direction, ties="rank", **more)["id"].to_pylist() == [2]
 
@@ -112,7 +115,7 @@ def test_equal_hashes_are_not_equal_texts(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(words, "_byte_words", lambda array, hashed: np.zeros(len(array), np.int64))
     left = rows(TRADES, (5, "a", 1.0, 1), (5, "b", 1.0, 2), (9, "c", 1.0, 3))
     right = rows(QUOTES, (1, "a", 1.0, 1), (2, "b", 1.0, 2), (3, "d", 1.0, 3))
-    for more in ({}, {"tasks": 2}, {"batch": 1, "tasks": 2}, {"batch": 1, "delay": 1}):
+    for more in WAYS:
         found = asof_join(left, right, on="t", by="k", select=["l.id AS x", "r.id AS y"], **more)
         assert {(row["x"], row["y"]) for row in found.to_pylist()} >= {(1, 1), (2, 2)}, more
     monkeypatch.setattr(kernels, "_hash_of", lambda content, start, end: 7)
@@ -337,6 +340,6 @@ def test_columns_that_have_no_words() -> None:
 
 def test_what_is_no_table() -> None:
     with pytest.raises(SpecError, match=r"The right side is a list.\nweft.local takes pyarrow Tables."):
-        weft.local.asof_join(TRADES.empty_table(), [], on="t")  # type: ignore[arg-type]
+        weft.local.asof_join(TRADES.empty_table(), [], on="t")
     with pytest.raises(SpecError, match=r"A table fed on the left side does not have the columns"):
         list(AsofJoin(TRADES, QUOTES, on="t").feed(QUOTES.empty_table()))
