@@ -78,6 +78,7 @@ imports: setup ## The import rules
 bench: setup java ## The benchmarks, each beside its peers (nothing else should be running)
 	$(BIN)/weft-lab bench kernel
 	$(BIN)/weft-lab bench spark
+	$(BIN)/weft-lab bench kinds
 	$(BIN)/weft-lab bench skew
 	$(BIN)/weft-lab bench drift
 	$(BIN)/weft-lab bench sta

@@ -22,9 +22,9 @@ def test_packages_are_used_through_their_doors() -> None:
 
 
 def test_a_look_inside_is_seen() -> None:
-    assert _looks_inside("weft.cli.run", "weft.spark.build")
+    assert _looks_inside("weft.cli.run_job", "weft.spark.build")
     assert _looks_inside("weft.local.join", "weft.local.expr.cast")
-    assert not _looks_inside("weft.cli.run", "weft.spark")
+    assert not _looks_inside("weft.cli.run_job", "weft.spark")
     assert not _looks_inside("weft.local.expr.logic", "weft.local.expr.cast")
     assert not _looks_inside("weft.local.expr.logic", "weft.local.checks")
 

@@ -107,7 +107,7 @@ def test_what_this_machine_cannot_do_is_told_before_spark_starts(plant) -> None:
     assert said["[right].path"] == (10, f"There is no {plant}/data/right. {plant}/data has: left.")
     for key, line in (("checkpoint", 1), ("[join].state", 16)):
         assert said[key] == (line, f"It cannot be written: {plant}/out is a file, not a folder.")
-    assert said["[sink].path"][0] == 20 and "no file can be made in /proc" in said["[sink].path"][1]
+    assert said["[sink].path"][0] == 20 and "no file can be created in /proc" in said["[sink].path"][1]
     (plant / "out").unlink()
     (plant / "data" / "right").mkdir()
     assert call("run", PLANT, "--check").exit_code == 0

@@ -60,6 +60,11 @@ def test_every_kind_of_window(tmp_path, text, window) -> None:
         assert load(tmp_path, whole).window == window
 
 
+def test_kinds_of_joins(tmp_path) -> None:
+    assert load(tmp_path, WHOLE).how == "inner"
+    assert load(tmp_path, WHOLE.replace("[sink]", 'how = "left_outer"\n[sink]')).how == "left_outer"
+
+
 # ruff: noqa: E501  one mistake per line reads as a table
 MISTAKES = {
     "unknown key": (("v1 double, i1 double\"", "v1 double, i1 double\"\ncolums = [\"id\"]"), "[left].colums", 7, "did you mean 'select'?"),
@@ -89,6 +94,9 @@ MISTAKES = {
     "select": (("[sink]", "select = [\"l.id\", \"r.v1\"]\n[sink]"), "[join].select", 18, "r has no column 'v1'"),
     "select syntax": (("[sink]", "select = [\"l.id AS\", \"(\"]\n[sink]"), "[join].select", 18, "does not parse"),
     "unordered": (("[sink]", "unordered = true\n[sink]"), "[join].unordered", 18, "Only a self join"),
+    "no such kind": (("[sink]", "how = \"cross\"\n[sink]"), "[join].how", 18, "Known: inner, left, right, full, left_semi, left_anti."),
+    "kind without an end": ((', delay = "5 seconds" }', ' }\nhow = "left"'), "[join].how", 16, "needs a window that ends"),
+    "right columns of a semi join": (("[sink]", "how = \"semi\"\nselect = [\"r.id\"]\n[sink]"), "[join].select", 19, "names columns of r"),
     "mode": (("path = \"out/pairs\"", "path = \"out/pairs\"\nmode = \"complete\""), "[sink].mode", 21, "Known: append"),
     "memory sink": (('path = "out/pairs"', "\n[trigger]"), "[sink].path", 18, "needs its folder"),
     "both triggers": (("[sink]", "[trigger]\nonce = true\navailable_now = true\n[sink]"), "[trigger]", 18, "keep one of them"),
@@ -111,7 +119,7 @@ MISTAKES = {
     "hash without equality": (("[sink]", "scheme = \"hash\"\n[sink]"), "[join].scheme", 18, "needs an equality between the sides"),
     "slices without time": (('kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds"', 'kind = "last", rows = 9}\nscheme = "slices(rounds=2)" # {'), "[join].scheme", 16, "It needs a time window, and the window is"),
     "scheme setting": (("[sink]", "scheme = \"fastjoin(treshold=1.3)\"\n[sink]"), "[join].scheme", 18, "did you mean 'threshold'?"),
-    "scheme value": (("[sink]", "scheme = \"matrix(rows=two)\"\n[sink]"), "[join].scheme", 18, "rows='two'. It is the number of rows of the matrix"),
+    "scheme value": (("[sink]", "scheme = \"matrix(rows=two)\"\n[sink]"), "[join].scheme", 18, "rows='two' is not valid. It is the number of rows of the matrix"),
     "scheme with half a setting": (("[sink]", "scheme = \"matrix(rows)\"\n[sink]"), "[join].scheme", 18, "'rows' is not a setting"),
     "hash index": (("[sink]", "index = \"hash\"\n[sink]"), "[join].index", 18, "needs an equality between the sides"),
     "number over time": (('span = "10 seconds"', "span = 10"), "[join].window", 15, "mixes plain numbers"),

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from weft.index import TreeSet, index_named, known_indexes
-from weft.index.trees.cost_model import Cost, Merging, Node, Tree, Window, Workload, best_ratio, im_tree, pim_tree
+from weft.index.trees.cost_model import Cost, Merging, Node, TreeShape, Window, Workload, best_ratio, im_tree, pim_tree
 from weft_lab.indexes import cost
 
 WINDOW = Window(w=1 << 20, match_rate=2.0, compare=0.05)
-TREE, FIXED = Tree(32, Node(1.0, 2.0, 2.0)), Tree(32, Node(0.6))
+TREE, FIXED = TreeShape(32, Node(1.0, 2.0, 2.0)), TreeShape(32, Node(0.6))
 PREDICTED = ("bplustree", "chained", "im-tree", "pim-tree", "round-robin")
 MERGED = ("im-tree", "pim-tree")
 

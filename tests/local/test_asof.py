@@ -317,7 +317,7 @@ def test_explain(golden: Callable[[str, str], None]) -> None:
         ({"where": "l.price >="}, "price"),
         ({"tasks": 0}, "tasks"),
         ({"suffix": None}, "suffix=None"),
-        ({"select": "l.t"}, "select is the text"),
+        ({"select": "l.t"}, r"select='l.t' is a string, not a list."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_asked(options: dict[str, Any], says: str) -> None:

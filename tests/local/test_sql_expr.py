@@ -157,7 +157,7 @@ def row(**values: Any) -> pa.Table:
         ("CAST(l.i AS SMALLINT)", WeftError, "2147483646"),
         ("CAST(l.p AS DECIMAL(4, 2))", WeftError, "not a valid DECIMAL"),
         ("l.s > 5", WeftError, "not a valid BIGINT: 'abc'"),
-        ("l.s LIKE 'a\\\\'", WeftError, "bad pattern"),
+        ("l.s LIKE 'a\\\\'", WeftError, "invalid pattern"),
         ("l.s RLIKE '(?=a)'", WeftError, "not supported locally"),
         ("levenshtein(l.s, l.n) < 2", SpecError, "LEVENSHTEIN is not supported locally"),
         ("xxhash64(l.s) = 1", SpecError, "XXHASH64"),

@@ -62,7 +62,7 @@ def test_a_projection_is_made_once_and_applied_to_every_batch() -> None:
         (["l.id", "r.id"], "_right", "Two output columns"),
         (["l.v AS a", "r.w AS A"], "_right", "Two output columns"),
         ([], "_right", "select is empty"),
-        ("l.id", "_right", "It is a list"),
+        ("l.id", "_right", "not a list"),
         (["z.*"], "_right", "There is no side 'z'"),
         (["l.nope"], "_right", "no column 'nope'"),
         (["l.* EXCEPT (v)"], "_right", "of a star out"),

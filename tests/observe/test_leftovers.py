@@ -68,7 +68,7 @@ def test_what_was_written_lately_stays(tmp_path) -> None:
 
 def test_state_of_the_local_runtime_has_no_checkpoint_and_stays(tmp_path) -> None:
     stored(tmp_path, "local")
-    assert judged(tmp_path) == ({}, {"local": "no query of Spark"})
+    assert judged(tmp_path) == ({}, {"local": "not a Spark query"})
     assert asked_for(open_folder(str(tmp_path)), "local").why == "asked for"
 
 
@@ -190,7 +190,7 @@ def test_the_checkpoint_of_another_query_is_none(tmp_path) -> None:
     for path in (str(tmp_path), f"file:{tmp_path}", f"file://{tmp_path}"):
         assert look_at(path, TWO, beside=True).gone is False
         seen = look_at(path, ONE, beside=True)
-        assert (seen.gone, seen.note) == (True, "another query is in its place")
+        assert (seen.gone, seen.note) == (True, "its checkpoint folder now belongs to another query")
     for content in ("", "{", "{}", '{"id": 7}', "[]"):
         (tmp_path / "metadata").write_text(content, encoding="utf-8")
         assert not look_at(str(tmp_path), ONE, beside=True).gone

@@ -40,6 +40,19 @@ def test_auto_chooses(name: str, golden: Callable[[str, str], None]) -> None:
     golden(f"explain-{name.replace(' ', '-')}.txt", str(explanation) + "\n")
 
 
+def test_kinds_say_which_rows_leave_and_when(golden: Callable[[str, str], None]) -> None:
+    within = weft.within(before="1 minute", after="10 seconds", on="ts", delay="5 seconds")
+    asked: dict[str, tuple[str, Window]] = {
+        "left": ("abs(l.x - r.x) <= 0.5 AND l.y > 0", within),
+        "full": ("l.x < r.x", within),
+        "left_semi": ("l.id = r.id", weft.last(1000)),
+        "left_anti": ("l.id = r.id AND l.s LIKE r.s", weft.tumbling("5 minutes", on="ts", delay="0 seconds")),
+    }
+    for how, (on, window) in asked.items():
+        text = str(weft.local.explain(SCHEMA, SCHEMA, on=on, how=how, window=window, tasks=4))
+        golden(f"explain-how-{how}.txt", text + "\n")
+
+
 def test_one_task_needs_no_ranges() -> None:
     parts = weft.local.explain(SCHEMA, SCHEMA, on="abs(l.x - r.x) <= 0.5").to_dict()
     assert parts["scheme"] == "matrix over 1 task: one task needs no routing"

@@ -22,6 +22,7 @@ from tests.examples import share
 from weft.errors import SpecError
 from weft.local import Join, NaturalJoin
 from weft.spec import Tumbling, Within
+from weft.state import MemoryStore
 from weft.types import SIDES
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.int64(), "id": pa.int64()})
@@ -164,6 +165,52 @@ def test_behind_a_self_join(made: list[Stream], first: Any, second: Any, tasks: 
         for a, b, c in itertools.product(one.rows, one.rows, other.rows)
         if a is not b and a["k"] == b["k"] == c["k"] and near(window, a["t"], b["t"]) and near(second(), b["t"], c["t"])
     )
+
+
+@share(2)
+@given(
+    streams(3, 4), spans(), spans(), st.sampled_from(["left", "right", "left_semi", "left_anti"]),
+    st.sampled_from(["inner", "left", "left_anti"]), st.integers(1, 3),
+)  # fmt: skip
+def test_behind_joins_of_every_kind(
+    made: list[Stream], first: Any, second: Any, how: str, then: str, tasks: int
+) -> None:
+    """Rows without a partner leave late, but no later than the result says: the next join drops none of them."""
+    one, two, three = made
+    time = "r" if how == "right" else "l"
+    outer = Join(
+        SCHEMA, SCHEMA, on="l.k = r.k AND l.x <= r.x", how=how, window=first(left_delay=one.delay, right_delay=two.delay),
+        select=[f"{time}.t AS t", f"{time}.k AS k", f"{time}.id AS id"], tasks=tasks,
+    )  # fmt: skip
+    behind = Join(
+        outer.schema, SCHEMA, on="l.k = r.k", how=then, window=second(right_delay=three.delay), tasks=tasks,
+        select=["l.id AS y", "r.id AS z"] if then != "left_anti" else ["l.id AS y"],
+    )  # fmt: skip
+    found: Counter[tuple[int | None, ...]] = Counter()
+    for batch in range(len(one.batches)):
+        rows = pa.concat_tables([outer.schema.empty_table(), *outer.feed(one.table(batch), two.table(batch))])
+        for chunk in behind.feed(rows, three.table(batch)):
+            found.update(zip(*(column.to_pylist() for column in chunk.columns), strict=True))
+    rows = pa.concat_tables([outer.schema.empty_table(), *outer.finish()])
+    for chunk in (*behind.feed(rows, SCHEMA.empty_table()), *behind.finish()):
+        found.update(zip(*(column.to_pylist() for column in chunk.columns), strict=True))
+    assert isinstance(behind.store, MemoryStore)
+    assert sum(metrics["late"][side] for metrics in behind.store.metrics.values() for side in SIDES) == 0
+
+    def partners(row: Row) -> int:
+        pairs = ((row, other) if time == "l" else (other, row) for other in (two if time == "l" else one).rows)
+        return sum(a["k"] == b["k"] and a["x"] <= b["x"] and near(first(delay=0), a["t"], b["t"]) for a, b in pairs)
+
+    expected: Counter[tuple[int | None, ...]] = Counter()
+    for row in (one if time == "l" else two).rows:
+        met = partners(row)
+        copies = {"left_semi": min(met, 1), "left_anti": int(not met)}.get(how, max(met, 1))
+        seen = [r["id"] for r in three.rows if r["k"] == row["k"] and near(second(delay=0), row["t"], r["t"])]
+        if then == "left_anti":
+            expected[row["id"],] += 0 if seen else copies
+        else:
+            expected.update({(row["id"], other): copies for other in seen or ([None] if then == "left" else [])})
+    assert found == +expected
 
 
 @pytest.mark.parametrize("single", [True, False], ids=["one stream", "two streams"])

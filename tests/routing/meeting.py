@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 from weft.kernels import mix_words
 from weft.kernels.words import float_of, float_words
 from weft.routing import Plan
-from weft.spec import Compare, Condition, JoinSpec, Key, Op, Window, build_spec, tumbling, unbounded, within
+from weft.spec import Compare, Condition, JoinSpec, Key, Op, Window, build_spec, kind_named, tumbling, unbounded, within
 from weft.spec.terms import Term
 from weft.types import U32, WORD_MAX, WORD_MIN, Bools, Side, Words
 
-__all__ = ["EDGES", "SPECS", "Rows", "check_meets_once", "matching", "rows_of"]
+__all__ = ["EDGES", "SPECS", "Rows", "check_meets_once", "check_whole", "matching", "rows_of"]
 
 A, B, C = Key("a"), Key("b"), Key("c")
 EDGES = (WORD_MIN, WORD_MIN + 1, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, WORD_MAX - 1, WORD_MAX)
 
 
-def spec_of(*compares: Compare, window: Window | None = None) -> JoinSpec:
-    return build_spec(Condition("test", compares), window or unbounded())
+def spec_of(*compares: Compare, window: Window | None = None, how: str = "inner") -> JoinSpec:
+    return build_spec(Condition("test", compares), window or unbounded(), kind=kind_named(how))
 
 
 SPECS = {
@@ -42,6 +42,12 @@ SPECS = {
     "less, within time": spec_of(Compare(A, Op.LT, A), window=within(3, on="t")),
     "equal, within time": spec_of(Compare(A, Op.EQ, A), window=within(3, on="t")),
     "band, tumbling": spec_of(Compare(A, Op.BAND, A, -2, 3), window=tumbling(10, on="t", delay=0)),
+    "equal, left": spec_of(Compare(A, Op.EQ, A), how="left"),
+    "equal, full": spec_of(Compare(A, Op.EQ, A), how="full"),
+    "band, anti": spec_of(Compare(A, Op.BAND, A, -2, 3), how="left_anti"),
+    "interval of the right, right": spec_of(Compare(A, Op.GE, B), Compare(A, Op.LE, C), how="right"),
+    "less, semi": spec_of(Compare(A, Op.LT, A), how="left_semi"),
+    "less, full": spec_of(Compare(A, Op.LT, A), how="full"),
     "two equal, tumbling": spec_of(Compare(A, Op.EQ, A), Compare(B, Op.EQ, B), window=tumbling(10, on="t", delay=0)),
 }
 
@@ -91,6 +97,13 @@ def check_meets_once(spec: JoinSpec, plan: Plan, left: Rows, right: Rows, *, exa
             meets = meets.T
         once = meets[can] == 1 if exact else meets[can] <= 1
         assert once.all(), f"{plan}: pairs meet {np.unique(meets[can])} times, {earlier} first"
+
+
+def check_whole(spec: JoinSpec, plan: Plan, side: Side, rows: Rows) -> None:
+    """Check that each row of a preserved side is stored on one task and probes that task alone."""
+    if side in spec.kind.preserved:
+        kept, asked = _visits(plan.store, side, rows), _visits(plan.probe, side, rows)
+        assert (kept.sum(axis=0) == 1).all() and (kept == asked).all(), f"{plan} spreads rows of the {side} side"
 
 
 def _visits(question, side: str, rows: Rows) -> Bools:

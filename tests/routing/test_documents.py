@@ -241,7 +241,7 @@ def test_partitions_are_made_updated_and_made_anew() -> None:
     assert (same, reason) == (plan, "")  # two times is not enough
     notes = noted(scheme, plan, [*docs, {"user": 1, "ip": 5}], notes)
     updated, reason = controlled(scheme, plan, notes)
-    assert reason == "1 new pairs occurred 3 times"
+    assert reason == "1 new pair has occurred 3 times"
     strange = parts(coded([{"user": 1, "ip": 5}]))
     assert tasks_of(plan.route(*strange)[0], 3).all() and tasks_of(updated.route(*strange)[0], 3).sum() == 1
     other: list[Doc] = [{"user": n % 6 + 100, "file": n % 6 * 10 + 1000} for n in range(60)]

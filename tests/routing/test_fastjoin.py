@@ -260,7 +260,7 @@ def test_a_split_key_that_cooled_is_made_whole_with_the_next_change():
     after, why = FastJoin(**CALM, split_hot=True).control(EQUAL, plan, stats_of(plan, skewed(plan)))
     assert isinstance(after, FastJoinPlan)
     assert after.version == 5 and 999 not in {one.key for one in after.split[0]}
-    assert "1 cooled keys merged back" in why
+    assert "1 cooled key merged back" in why
 
 
 def test_noise_and_small_numbers_do_not_move_keys():

@@ -15,7 +15,7 @@ from pyspark.sql import functions as F
 import weft
 from tests.spark.streams import Desk
 from weft.errors import SpecError
-from weft.spec import INNER, KINDS
+from weft.spec import INNER, KINDS, Window
 from weft_lab.oracle import Batch, Compare, joined, self_joined
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
@@ -89,7 +89,7 @@ def _stream(seed: int, batches: int = 6) -> list[pa.Table]:
     return tables
 
 
-WINDOWS = {
+WINDOWS: dict[str, Window] = {
     "within": weft.within(before="2 seconds", after="1 second", on="ts", delay="2 seconds"),
     "tumbling": weft.tumbling("3 seconds", on="ts", left_delay="1 second", right_delay="4 seconds"),
     "last": weft.last(7, order="ts"),
@@ -121,7 +121,7 @@ def test_streams(spark, tmp_path, kind, window) -> None:
     ]
     expected = joined(batches, THETA[on], WINDOWS[window], kind=kind)
     assert found == Counter((a and a["id"], b and b["id"]) for a, b in expected.rows(kind))
-    assert sum(found.values()) > 5 or not kind.unmatched
+    assert found or not kind.unmatched
 
 
 def test_a_self_join_without_a_partner(spark, tmp_path) -> None:
@@ -173,13 +173,15 @@ def test_windows_without_an_end_are_refused(spark, tmp_path, window) -> None:
 
 def test_what_cannot_be_asked(spark) -> None:
     left, right = spark.createDataFrame(_rows(1, 5)), spark.createDataFrame(_rows(2, 5))
-    with pytest.raises(SpecError, match=r"how='cross'.\nKnown: inner, left, right, full, left_semi, left_anti."):
+    with pytest.raises(
+        SpecError, match=r"There is no how='cross'.\nKnown: inner, left, right, full, left_semi, left_anti."
+    ):
         weft.join(left, right, on="l.k = r.k", how="cross")
-    with pytest.raises(SpecError, match=r"select= names columns of r.\nSemi and anti joins return rows of l alone."):
+    with pytest.raises(SpecError, match=r"select= names columns of r.\nSemi and anti joins return only rows of l."):
         weft.join(left, right, on="l.k = r.k", how="semi", select=["l.id", "r.id"])
-    with pytest.raises(SpecError, match="unordered=True with how='left'"):
+    with pytest.raises(SpecError, match="unordered=True cannot be combined with how='left'"):
         weft.self_join(left, on="a.k = b.k", how="left", unordered=True)
-    with pytest.raises(SpecError, match=r"scheme='split' does not serve how='left'"):
+    with pytest.raises(SpecError, match=r"scheme='split' does not support how='left'"):
         weft.join(left, right, on="l.k < r.k", how="left", scheme="split", tasks=4)
-    with pytest.raises(SpecError, match="cannot be decided before rows leave"):
+    with pytest.raises(SpecError, match="is not supported in this kind of join"):
         weft.join(left, right, on="l.k = r.k AND rlike(concat(l.s, r.s), 'a+')", how="left")

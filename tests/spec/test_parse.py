@@ -125,7 +125,7 @@ def test_a_condition_relates_the_sides(parts: list[str]) -> None:
     ],
 )  # fmt: skip
 def test_what_one_row_of_each_side_cannot_decide_is_refused(on: str, what: str) -> None:
-    with pytest.raises(SpecError, match=f"contains {what}: .*\nA condition is decided from one row of each side"):
+    with pytest.raises(SpecError, match=f"contains {what}: .*\nA condition is evaluated on one row of each side"):
         parse(on, SIDES)
 
 

@@ -89,7 +89,7 @@ def run(
     \\[trigger]
     available_now = true                 # or processing_time = "5 seconds"
     """  # noqa: D301
-    from weft.cli.run import run_job
+    from weft.cli.run_job import run_job
 
     return run_job(job, check=check, master=master, as_json=as_json)
 
@@ -100,7 +100,7 @@ def run(
 @guarded
 def explain(job: JobFile, master: Master = None, as_json: AsJson = False) -> int:
     """Show how a job would join: scheme, index, replication, bound on the state."""
-    from weft.cli.run import explain_job
+    from weft.cli.run_job import explain_job
 
     return explain_job(job, master=master, as_json=as_json)
 

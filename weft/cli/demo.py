@@ -13,7 +13,7 @@ from weft.cli.job import SourcePart
 from weft.cli.live import Screen, summary_table
 from weft.cli.output import err, print_json
 from weft.cli.output import out as stdout
-from weft.cli.run import watch
+from weft.cli.run_job import watch
 from weft.cli.warm import warm_for
 from weft.errors import SpecError, WeftError
 from weft.spec import within

@@ -27,7 +27,7 @@ from weft.engine.step import CHUNK, Step, finished, index_of, outliving
 from weft.index import Index, Matches, Probe, Run, make_index
 from weft.spec import Access, JoinSpec
 from weft.state import TaskState
-from weft.types import SIDES, WORD_MAX, Block, Bools, Rows, Side, other
+from weft.types import SIDES, WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, other
 
 __all__ = ["Accept", "preserving_step"]
 
@@ -167,7 +167,8 @@ class _Probes:
         """Yield the matches."""
         spec, state = self.spec, self.state
         old = {side: index_of(spec, self.index, side, state.runs[side], state.before[side]) for side in SIDES}
-        new = index_of(spec, self.index, "right", (), state.before["right"])
+        # One run with the rows as they arrived, so that a row number is that of a flag: other indexes may split them.
+        new = index_of(spec, "runs" if spec.access != Access() else "scan", "right", (), WORD_MIN)
         new.insert(self.fresh["right"])
         yield from self._met("right", old["left"], new=False)
         yield from self._met("left", old["right"], new=False)

@@ -140,7 +140,7 @@ class Router:
         rest = unmatched == 0
         if not bool(((role == STORE | PROBE).sum(axis=0) == 1)[rest].all() and ((role != 0).sum(axis=0) == 1).all()):
             raise WeftError.of(
-                f"The plan {self.plan.title!r} does not keep the rows of the {self.side} side whole.",
+                f"The plan {self.plan.title!r} stores rows of the {self.side} side on several tasks.",
                 f"how={self.spec.kind.name!r} needs each of them on one task.",
                 "please report it; scheme='matrix' works in any case.",
             )

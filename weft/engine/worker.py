@@ -1,8 +1,8 @@
 """One task's whole batch over a state store: load or migrate, join, save, then let the pairs leave.
 
-The same for every kind of join: what differs is the joiner's. The state is written before the first pair is drawn: it
-does not depend on the pairs, and a consumer that stops early (`limit`, a failed sink) leaves a state from which the batch
-can be replayed.
+The same for every kind of join: what differs is the joiner's. The state is written before the first pair is drawn, so a
+consumer that stops early (`limit`, a failed sink) leaves a state from which the batch can be replayed. Inner joins find pairs
+while they are drawn; joins that must know which rows have matched find them before.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ from weft.kernels.jit import kernel
 from weft.kernels.memory import aligned
 from weft.types import Rows, Words
 
-__all__ = ["Order", "order_of", "remembered", "sort_by"]
+__all__ = ["SortedRows", "order_of", "remembered", "sort_by"]
 
 Packed = NDArray[np.uint64]
 
@@ -131,7 +131,7 @@ def repair(words: Words, order: Rows) -> bool:
     return True
 
 
-class Order(NamedTuple):
+class SortedRows(NamedTuple):
     """Rows in ascending order of some columns, and the columns in that order."""
 
     rows: NDArray[np.int32]
@@ -147,7 +147,7 @@ def order_of(columns: Sequence[Words]) -> NDArray[np.int32]:
     return sort_by(columns).rows
 
 
-def sort_by(columns: Sequence[Words]) -> Order:
+def sort_by(columns: Sequence[Words]) -> SortedRows:
     """Return that order, and the columns sorted."""
     if len(columns) == 1:
         return _sort_one(columns[0])
@@ -158,7 +158,7 @@ def sort_by(columns: Sequence[Words]) -> Order:
     else:
         inner = _sort_one(second).rows
         rows = inner[_sort_one(first[inner]).rows]
-    return Order(rows, (first[rows], second[rows]))
+    return SortedRows(rows, (first[rows], second[rows]))
 
 
 def _join(first: Words, second: Words) -> Words | None:
@@ -174,10 +174,10 @@ def _join(first: Words, second: Words) -> Words | None:
     return joined
 
 
-def _sort_one(words: Words) -> Order:
+def _sort_one(words: Words) -> SortedRows:
     n = len(words)
     if n < 2:
-        return Order(np.arange(n, dtype=np.int32), (words,))
+        return SortedRows(np.arange(n, dtype=np.int32), (words,))
     low, high = extent(words)
     bits = (n - 1).bit_length()
     wide = (high - low).bit_length() + bits
@@ -195,13 +195,13 @@ def _sort_one(words: Words) -> Order:
         if not repair(words, rows):
             rows = np.argsort(words, kind="stable").astype(np.int32)
         keys = words[rows]
-    return Order(rows, (keys,))
+    return SortedRows(rows, (keys,))
 
 
-_last: tuple[ref[NDArray[Any]], tuple[int, ...], Order] | None = None
+_last: tuple[ref[NDArray[Any]], tuple[int, ...], SortedRows] | None = None
 
 
-def remembered(words: Words, columns: tuple[int, ...]) -> Order:
+def remembered(words: Words, columns: tuple[int, ...]) -> SortedRows:
     """Return `sort_by` the columns of a block, from memory if it was the last one asked for.
 
     A block probes one index and then enters another, mostly by the same column: it need not be sorted twice.

@@ -57,7 +57,7 @@ def check_types(side: str, schema: object) -> None:
     """Refuse what is no schema, and types that cannot be gathered."""
     if not isinstance(schema, pa.Schema):
         hint = "give the table's .schema." if isinstance(schema, pa.Table) else "write pa.schema({'x': pa.int64()})."
-        raise SpecError.of(f"The {side} side is a {type(schema).__name__}.", "It is a pyarrow Schema.", hint)
+        raise SpecError.of(f"The {side} side is a {type(schema).__name__}.", "It must be a pyarrow Schema.", hint)
     for field in schema:
         if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
             raise SpecError.of(
@@ -70,7 +70,7 @@ def check_types(side: str, schema: object) -> None:
 def check_text(name: str, text: object, example: str) -> None:
     """Refuse what is no text."""
     if not isinstance(text, str):
-        raise SpecError.of(f"{name}={text!r}.", "It is text.", f"write {name}={example!r}.")
+        raise SpecError.of(f"{name}={text!r} is not a string.", "It must be a string.", f"write {name}={example!r}.")
 
 
 def shown(schema: pa.Schema) -> str:

@@ -28,7 +28,7 @@ __all__ = ["Join", "explain", "join", "self_join"]
 class Join:
     """A local join that takes its input batch by batch; `join` and `self_join` take whole tables.
 
-    Unmatched rows of an outer or anti join leave when their windows end, or with `finish`.
+    Unmatched rows of an outer or anti join are returned when their windows end, or by `finish`.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class Join:
         yield from self.projected(self.run.feed(left, right))
 
     def finish(self) -> Iterator[pa.Table]:
-        """Yield the rows that still wait for the end of their windows: no more input comes."""
+        """End the input: yield the unmatched rows whose windows are still open."""
         yield from self.projected(self.run.feed((), (), last=True))
 
     def _accept(self, left: pa.Table, left_rows: Rows, right: pa.Table, right_rows: Rows) -> Bools:

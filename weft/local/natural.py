@@ -143,7 +143,9 @@ def natural_join(
     for side, table in (("left", left), ("right", right)):
         if not isinstance(table, pa.Table) and not (side == "right" and table is None):
             raise SpecError.of(
-                f"The {side} side is a {type(table).__name__}.", "natural_join takes pyarrow Tables.", "make it one."
+                f"The {side} side is a {type(table).__name__}.",
+                "natural_join takes pyarrow Tables.",
+                "convert it: pa.Table.from_pandas(frame), or frame.to_arrow() of Polars.",
             )
     made = NaturalJoin(
         left.schema, None if right is None else right.schema, column=column, id=id, window=window, scheme=scheme,

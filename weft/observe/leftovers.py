@@ -155,7 +155,7 @@ def _stale(one: Leftover, idle: timedelta, now: datetime) -> Leftover:
     if one.stays or one.why == "checkpoint there":
         return replace(one, stays=True)
     if not _SPARK.fullmatch(one.query):
-        return replace(one, why="no query of Spark", note="it needs no checkpoint; name it to remove it", stays=True)
+        return replace(one, why="not a Spark query", note="it needs no checkpoint; name it to remove it", stays=True)
     if idle and (one.written is None or now - one.written < idle):
         return replace(one, why="may be running", note=f"{one.why}, but it wrote recently", stays=True)
     return one
@@ -186,7 +186,7 @@ def look_at(path: str, query: str, *, beside: bool) -> CheckpointStatus:
         if not folder.exists("metadata"):
             return CheckpointStatus(True)
         return (
-            CheckpointStatus(True, "another query is in its place")
+            CheckpointStatus(True, "its checkpoint folder now belongs to another query")
             if _other(folder, query)
             else CheckpointStatus(False)
         )

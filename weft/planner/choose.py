@@ -108,25 +108,31 @@ def _scheme(spec: JoinSpec, tasks: int, limits: Thresholds) -> tuple[Scheme, str
         return ordered, "a band only matches nearby keys; key ranges while they are balanced, then A-DSP areas"
     within = spec.access.within
     if isinstance(spec.window, Within) and within is not None and within.left == spec.left.time:
-        return Slices(), "serves any condition, balanced for any keys; slices of time if a batch spans many windows"
+        return Slices(), "supports any condition, balanced for any keys; slices of time if a batch spans many windows"
     if ordering(spec) is not None:
         return (
             ordered,
             "starts as a matrix; switches to A-DSP areas, which skip impossible pairs, when that lowers task load",
         )
-    return Matrix(), "serves any condition, balanced for any keys: rows and columns of tasks chosen at random"
+    return Matrix(), "supports any condition, balanced for any keys: rows and columns of tasks chosen at random"
 
 
 def _preserving(spec: JoinSpec, ordered: Ordered) -> tuple[Scheme, str]:
     """Return a scheme that keeps each row of the preserved sides on one task, so that no task has to ask another."""
     if ordered.ranges(spec):
-        return ordered, f"key ranges: a {spec.kind.preserved[0]} row stays on one task, which knows whether it matched"
+        return (
+            ordered,
+            f"key ranges: each {spec.kind.preserved[0]} row is stored on one task, which knows whether it has matched",
+        )
     if len(spec.kind.preserved) > 1:
-        return Matrix(), "without an equality, only a single task knows of both sides which rows matched"
+        return (
+            Matrix(),
+            "without an equality, only a single task can tell for both sides which rows have matched",
+        )
     side = spec.kind.preserved[0]
     return (
         Matrix(),
-        f"a {side} row stays on one task, which knows whether it matched; {other(side)} rows go to all tasks",
+        f"each {side} row is stored on one task, which knows whether it has matched; {other(side)} rows are sent to all tasks",
     )
 
 
@@ -137,7 +143,7 @@ def _index(spec: JoinSpec, limits: Thresholds) -> tuple[str, str]:
     ways = estimate(spec, limits)
     if ways is not None and ways.index != "runs":
         return ways.index, f"for two inequalities, the {ways.best} is estimated to be cheapest"
-    return "runs", "sorted runs serve equalities, bands and inequalities, and need no separate snapshot"
+    return "runs", "sorted runs support equalities, bands and inequalities, and need no separate snapshot"
 
 
 def estimate(spec: JoinSpec, limits: Thresholds | None = None) -> TwoPredicates | None:

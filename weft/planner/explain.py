@@ -62,7 +62,7 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     """Explain scheme, index, replication and the bound of the state."""
     first = choice.scheme.initial(spec, tasks)
     later = choice.scheme.later_plan(spec, tasks)
-    plans = [first.describe(), later.describe() if later else "", choice.scheme.at_need]
+    plans = [first.describe(), later.describe() if later else "", choice.scheme.at_need(spec)]
     parts: list[tuple[str, str]] = [
         (
             "join",
@@ -87,10 +87,17 @@ def explain_join(spec: JoinSpec, choice: Choice, tasks: int, *, streaming: bool)
     if areas:
         parts.append(("matrix", draw(first)))
     if spec.condition.residual:
-        parts.append(("residual", f"{_plain(spec, spec.condition.residual)} (evaluated on the pairs)"))
+        when = "in the tasks, before rows are emitted" if spec.kind.preserved else "on the pairs"
+        parts.append(("residual", f"{_plain(spec, spec.condition.residual)} (evaluated {when})"))
     for side, text in (("left", spec.condition.left_only), ("right", spec.condition.right_only)):
         if text:
-            parts.append((f"{side} filter", _plain(spec, text)))
+            preserved = side in spec.kind.preserved
+            parts.append(
+                (f"{side} filter", _plain(spec, text) + (" (rows that fail it never match)" if preserved else ""))
+            )
+    if spec.kind.preserved:
+        parts.insert(1, ("kind", _kind(spec)))
+        parts.append(("emitted", _emitted(spec) if streaming else "everything, in one batch"))
     if streaming:
         parts += [(name, text) for name, text in (("late", _late(spec)), ("order", _order(spec))) if text]
     parts.append(("state", _state(spec) if streaming else "none: both sides are read completely, in one batch"))
@@ -108,6 +115,37 @@ def _ways(spec: JoinSpec, ways: TwoPredicates) -> str:
     return (
         f"{ways.best}; {', '.join(others)} its cost, assuming {sizes}, and that each inequality passes half of the rows"
     )
+
+
+def _kind(spec: JoinSpec) -> str:
+    """Tell which rows the result has."""
+    one, two = ("a", "b") if spec.self_join else ("l", "r")
+    told = {
+        "left": f"all pairs, plus unmatched rows of {one}, padded with NULLs",
+        "right": f"all pairs, plus unmatched rows of {two}, padded with NULLs",
+        "full": "all pairs, plus unmatched rows of both sides, padded with NULLs",
+        "left_semi": f"rows of {one} with a match, once each",
+        "left_anti": f"rows of {one} without a match",
+    }
+    return f"{spec.kind.name}: {told[spec.kind.name]}"
+
+
+def _emitted(spec: JoinSpec) -> str:
+    """Tell when rows of a preserved side are emitted."""
+    if not spec.kind.unmatched:
+        return "a row is emitted with its first match"
+    window = spec.window
+    if isinstance(window, (Last, TumblingRows)):
+        ends = f"among the last {window.n:,}" if isinstance(window, Last) else f"in the open group of {window.n:,}"
+        return f"an unmatched row is emitted when it is no longer {ends}"
+    if isinstance(window, Tumbling):
+        return "an unmatched row is emitted when the watermark passes the end of its window"
+    if not isinstance(window, Within):
+        return "an unmatched row is emitted at the end of the input"
+    show, (one, two) = unit_shown(window.unit), ("a", "b") if spec.self_join else ("l", "r")
+    spans = {"left": (f"{one}.{window.left}", window.after), "right": (f"{two}.{window.right}", window.before)}
+    ends = " and ".join(f"{name} + {show(span)}" for name, span in (spans[side] for side in spec.kind.preserved))
+    return f"an unmatched row is emitted when the watermark passes {ends}"
 
 
 def _times(first: tuple[float, float], later: tuple[float, float]) -> str:

@@ -175,10 +175,6 @@ class AsofScheme(Scheme):
         check_count("rounds", self.rounds, "rounds over all tasks in one batch", "use rounds=2.")
         check_number("hot", self.hot, "the load of a hot key relative to the mean of the tasks", "use 1.")
 
-    @property
-    def at_need(self) -> str:
-        return "slices of time for hot keys"
-
     def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
         asof = spec.asof
         if asof is None:

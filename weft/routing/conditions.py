@@ -89,12 +89,12 @@ class Need(Enum):
     ORDER = (
         "a band, an inequality or an equality between keys",
         lambda spec: ordering(spec) is not None,
-        "use scheme='matrix', which serves any condition.",
+        "use scheme='matrix', which supports any condition.",
     )
     COMPARISON = (
         "a comparison between the sides",
         lambda spec: _compared(spec) is not None,
-        "use scheme='matrix', which serves any condition.",
+        "use scheme='matrix', which supports any condition.",
     )
     WINDOW_IN_TIME = (
         "a time window",

@@ -56,7 +56,7 @@ class Registry(dict[str, type[Kind]], Generic[Kind]):
         if isinstance(scheme, type) and issubclass(scheme, Scheme):
             made = f"{scheme.__name__}()"
             raise SpecError.of(
-                f"scheme={scheme.__name__} is a class.", f"A scheme is made from it: {made}.", f"use scheme={made}."
+                f"scheme={scheme.__name__} is a class, not an instance.", f"Create one: {made}.", f"use scheme={made}."
             )
         if not isinstance(scheme, self.base):
             raise UnknownName.among("scheme", scheme, {*self, "auto"})

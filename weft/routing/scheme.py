@@ -101,9 +101,9 @@ class Scheme:
         """Whether it finds every pair; a baseline of a paper may miss some by design."""
         return True
 
-    @property
-    def at_need(self) -> str:
-        """What it turns to if the statistics call for it, in words for `explain`; "" if the plans say it themselves."""
+    def at_need(self, spec: JoinSpec) -> str:
+        """Say what it turns to if the statistics call for it, for `explain`; "" if the plans say it themselves."""
+        del spec
         return ""
 
     @classmethod
@@ -123,9 +123,9 @@ class Scheme:
         plan = self.first_plan(spec, tasks)
         if not plan.preserves(spec):
             raise SpecError.of(
-                f"scheme={self.name!r} does not serve how={spec.kind.name!r}.",
-                "It spreads a row over several tasks, and none of them can tell whether the row has a partner.",
-                "use scheme='auto'; 'hash', 'range' and 'matrix' keep such rows on one task too.",
+                f"scheme={self.name!r} does not support how={spec.kind.name!r}.",
+                "It stores a row on several tasks, so no single task can tell whether the row has a match.",
+                "use scheme='auto', or 'hash', 'range', 'matrix' or 'fastjoin(biclique=false)', which store it on one task.",
             )
         return plan
 

@@ -92,7 +92,6 @@ class Slices(Scheme):
 
     name: ClassVar[str] = "slices"
     needs = (Need.WINDOW_IN_TIME,)
-    at_need = "slices of time if the batches are long"
 
     rounds: int = 4
     long: float = 4.0
@@ -102,6 +101,10 @@ class Slices(Scheme):
         check_count("rounds", self.rounds, "rounds over all tasks in one batch", "use rounds=4.")
         check_number("long", self.long, "the length of a slice relative to the reach of the window", "use 4.")
         check_number("even", self.even, "the work of the busiest task relative to the mean", "use 1.25.", least=1)
+
+    def at_need(self, spec: JoinSpec) -> str:
+        del spec
+        return "slices of time if the batches are long"
 
     @classmethod
     def examples(cls) -> tuple[Scheme, ...]:

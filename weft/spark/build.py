@@ -44,8 +44,8 @@ from weft.spark.route_task import RouteTask, TypedRows
 from weft.spark.shuttle import SHIPPED_DDL, roll_call
 from weft.spark.state_place import StatePlace, name_for, state_place, tasks_for
 from weft.spark.workers import check_workers
-from weft.spec import INNER, JoinSpec, Kind, Tumbling, Window, Within, build_spec, unbounded, with_delays
-from weft.spec.kinds import check_unordered, right_selected
+from weft.spec import INNER, JoinSpec, Kind, Window, build_spec, unbounded, with_delays
+from weft.spec.kinds import check_ends, check_unordered, right_selected
 from weft.state import Derived
 from weft.types import SIDES, Bools, Rows, Side
 
@@ -99,7 +99,8 @@ def build(
         right_schema=_shown(analyzed, "right"), self_join=itself, unordered=asked.unordered, kind=asked.kind,
     )  # fmt: skip
     with about("how"):
-        _check_ends(spec, streaming)
+        if streaming:
+            check_ends(asked.kind, window)
         accept = _accept(analyzed) if asked.kind.preserved else None
     choice = choose(spec, tasks, asked.scheme, asked.index)
     sides = (
@@ -147,7 +148,9 @@ def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
     given: object = asked.suffix
     if not isinstance(given, str):
         raise SpecError.of(
-            f"suffix={given!r}.", "It is added to right columns that the left side has too.", "write suffix='_right'."
+            f"suffix={given!r} is not a string.",
+            "It is added to right columns that the left side has too.",
+            "write suffix='_right'.",
         )
     for side, frame in frames.items():
         twice = sorted({column for column in frame.columns if frame.columns.count(column) > 1})
@@ -158,29 +161,14 @@ def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
                 "rename one of them first: frame.toDF('a', 'b', ...).",
             )
     if isinstance(asked.select, str):
-        what = f"select={asked.select!r} is one text."
-        raise SpecError.of(what, "It is a list of columns.", f"write select=[{asked.select!r}].")
+        what = f"select={asked.select!r} is a string, not a list."
+        raise SpecError.of(what, "It must be a list of columns.", f"write select=[{asked.select!r}].")
 
 
 def _check_selection(analyzed: Analyzed, kind: Kind, aliases: tuple[str, str]) -> None:
     """Refuse right columns where left rows leave alone."""
     if not kind.pairs and "right" in analyzed.selected:
         raise right_selected(aliases)
-
-
-def _check_ends(spec: JoinSpec, streaming: bool) -> None:
-    """Refuse rows that wait for a partner for ever."""
-    if not streaming or not spec.kind.unmatched or spec.ends:
-        return
-    timed = isinstance(spec.window, (Within, Tumbling))
-    raise SpecError.of(
-        f"how={spec.kind.name!r} needs a window that ends.",
-        "In this one a row may still find a partner at any time, so it could never leave without one"
-        + (": no row is ever late, because a side has no delay." if timed else ": nothing ever leaves it."),
-        "set delay= in the window, or a watermark on both inputs (withWatermark)."
-        if timed
-        else "use weft.within('10 seconds', on='ts', delay='5 seconds'); how='left_semi' and 'inner' work with any window.",
-    )
 
 
 def _accept(analyzed: Analyzed) -> Accept | None:

@@ -127,9 +127,9 @@ def _enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame
         ours = any(DELAY in field.metadata for field in frame.schema if field.name == timed.name)
         if lag == ENDLESS:
             warnings.warn(
-                f"Weft does not know how far out of order {eventTime!r} is: it comes from a Weft join without a delay or over "
-                f"rows, or is computed. Later operators drop rows more than {delayThreshold} behind. If you select a time column "
-                "of a join over time that has a delay, it carries the watermark it needs.",
+                f"Weft does not know how far out of order {eventTime!r} is: it is computed, or comes from a Weft join "
+                f"that has no delay or counts rows. Later operators drop rows more than {delayThreshold} behind. If you select "
+                "a time column of a join over time that has a delay, it carries the watermark it needs.",
                 WeftWarning, stacklevel=2,
             )  # fmt: skip
         elif given < spark_delay(lag):

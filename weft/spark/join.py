@@ -28,9 +28,9 @@ def join(
     on
         The condition: SQL over the aliases `l` and `r`, or a PySpark Column over `l.x`, `r.y` or the frames' own columns.
     how
-        The kind of join: "inner" (pairs), "left", "right" or "full" (also rows without a partner, beside NULLs), "left_semi" or
-        "left_anti" (left rows with or without a partner). Spark's other spellings work too. On streams, a row without a
-        partner leaves when its window has ended, so these kinds need a window that ends; "left_semi" works with any window.
+        The kind of join: "inner" (pairs), "left", "right" or "full" (pairs plus unmatched rows, padded with NULLs), "left_semi"
+        or "left_anti" (left rows with or without a match). Spark's other spellings work too. On streams, an unmatched row is
+        emitted when its window ends, so these kinds need a window that ends; "left_semi" works with any window.
     window
         Which rows are close enough to pair: `weft.within`, `weft.last`, `weft.tumbling`, `weft.tumbling_rows` or
         `weft.unbounded`. Required for streams, optional for static frames.

@@ -70,7 +70,7 @@ class Inbox:
         if store is not None and not shipped:
             raise StateError.of(
                 f"A join task of batch {here.batch} received nothing.",
-                "The roll call reaches every task of every batch, so something between route and join went wrong.",
+                "Every task receives a message in every batch, so one was lost between the route and join tasks.",
                 "run the batch again; if it fails again, please report it.",
             )
         # What stands behind the join (a union, a coalesce) may number partitions anew: the messages say which task this is.

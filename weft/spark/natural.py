@@ -183,7 +183,7 @@ def refused_documents(
         raise SpecError.of(
             f"The frame is a {type(frame).__name__}.",
             "weft.refused_documents takes a PySpark DataFrame.",
-            "give it one.",
+            "pass a DataFrame.",
         )
     if column not in frame.columns:
         raise UnknownColumn.on_side("left", column, frame.columns)

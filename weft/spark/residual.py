@@ -62,10 +62,10 @@ def _payload(analyzed: Analyzed, side: Side) -> pa.Schema:
 
 def _refuse(text: str, why: str) -> NoReturn:
     raise SpecError.of(
-        f"{text} cannot be decided before rows leave: {why.rstrip('.')}.",
-        "This kind of join must know whether a row has a partner, so Weft evaluates what no index decides in its own workers: "
-        "comparisons, AND, OR, NOT, CASE, IN, LIKE, casts, arithmetic, dates and parts of strings.",
-        "compute what only one side needs as a column of that side first (.withColumn), or use how='inner'.",
+        f"{text} is not supported in this kind of join: {why.rstrip('.')}.",
+        "This kind of join must know whether a row has a match, so Weft evaluates the residual condition in its own Python "
+        "workers, which support comparisons, AND, OR, NOT, CASE, IN, LIKE, casts, arithmetic, dates and substrings.",
+        "if only one side is involved, compute it as a column of that side first (.withColumn), or use how='inner'.",
     )
 
 
@@ -132,7 +132,7 @@ class _Translation:
         if is_instance_of(self._gateway, node, "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable"):
             return self(node.replacement())
         called = "a UDF" if name.endswith("UDF") else str(node.prettyName())
-        _refuse(str(node.sql()), f"{called} is not among what Python decides as Spark does")
+        _refuse(str(node.sql()), f"{called} cannot be evaluated in Python exactly as in Spark")
 
     @property
     def _gateway(self) -> Any:
@@ -144,12 +144,12 @@ class _Translation:
 
     def _check_ansi(self, node: Node, ansi: bool) -> None:
         if not ansi:
-            _refuse(str(node.sql()), "it gives NULL or wraps around where ANSI Spark fails")
+            _refuse(str(node.sql()), "it gives NULL or wraps around where Spark in ANSI mode raises an error")
 
     def _check_zone(self, node: Node) -> None:
         zone = str(self.spark.conf.get("spark.sql.session.timeZone"))
         if zone not in _UTC and any(type_of(child) == "timestamp" for child in children(node)):
-            _refuse(str(node.sql()), f"it counts days of the zone {zone}, which may be longer or shorter")
+            _refuse(str(node.sql()), f"days in the time zone {zone} are not always 24 hours long")
 
     def column(self, node: Node) -> exp.Expr:
         side, number = self.columns[int(node.exprId().id())]

@@ -137,7 +137,7 @@ def _delay(window: Within | Tumbling, side: Side, given: int | None, order: Time
         raise SpecError.of(
             f"{column!r} of the {side} side has a watermark of {show(order.delay)}, but comes through {order.mixed}.",
             "After that, rows are further out of order, and Weft cannot tell by how much.",
-            f"write {side}_delay= with how far behind its rows can be; after a union you can also set the watermark again.",
+            f"set {side}_delay= to the longest time its rows can be behind; after a union you can also set the watermark again.",
         )
     if given is None:
         return order.delay
@@ -157,8 +157,8 @@ def _delay(window: Within | Tumbling, side: Side, given: int | None, order: Time
         )
     elif order.endless:
         warnings.warn(
-            f"Weft does not know how far out of order {column!r} of the {side} side is: it comes from a Weft join without a "
-            f"delay or over rows, or is computed. Rows more than {show(given)} behind will be dropped. If you select a time "
+            f"Weft does not know how far out of order {column!r} of the {side} side is: it is computed, or comes from a Weft "
+            f"join that has no delay or counts rows. Rows more than {show(given)} behind will be dropped. If you select a time "
             "column of a join over time that has a delay, Weft knows the delay it needs.",
             WeftWarning,
             stacklevel=6,

@@ -72,7 +72,7 @@ def _parse(what: str, text: str) -> int:
             if total != int(total):
                 raise SpecError.of(
                     f"{what} is {text!r}, which is not a whole number of microseconds.",
-                    "Timestamps have microseconds, nothing finer.", "round it to '1 us' or more.",
+                    "Timestamps have microsecond precision.", "round it to '1 us' or more.",
                 )  # fmt: skip
             return int(total)
     raise SpecError.of(

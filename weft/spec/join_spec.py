@@ -93,13 +93,6 @@ class JoinSpec:
         return part.seq
 
     @property
-    def ends(self) -> bool:
-        """Tell whether every row of a stream some day leaves the window."""
-        if isinstance(self.window, (Within, Tumbling)):
-            return self.window.delays.known is not None
-        return self.counted
-
-    @property
     def counted(self) -> bool:
         """Tell whether rows are numbered: count windows see every row, even one whose keys are NULL."""
         return isinstance(self.window, (Last, TumblingRows))

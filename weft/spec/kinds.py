@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from weft.errors import SpecError
+from weft.spec.window import Last, Tumbling, TumblingRows, Window, Within
 from weft.types import Side
 
-__all__ = ["INNER", "KINDS", "Kind", "check_unordered", "kind_named", "right_selected"]
+__all__ = ["INNER", "KINDS", "Kind", "check_ends", "check_unordered", "kind_named", "right_selected"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,28 +63,48 @@ def kind_named(how: object) -> Kind:
     >>> kind_named("cross")
     Traceback (most recent call last):
         ...
-    weft.errors.SpecError: how='cross'.
+    weft.errors.SpecError: There is no how='cross'.
     Known: inner, left, right, full, left_semi, left_anti.
-    Hint: leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.
+    Hint: omit how= for an inner join; Spark's spellings, such as 'left_outer', work too.
     """
     plain = how.lower().replace("_", "") if isinstance(how, str) else ""
     name = _SPELLINGS.get(plain, how.lower() if isinstance(how, str) else "")
     if name not in KINDS:
         raise SpecError.of(
-            f"how={how!r}.",
+            f"There is no how={how!r}.",
             f"Known: {', '.join(KINDS)}.",
-            "leave how= out for the pairs alone; Spark's spellings, such as 'left_outer', work too.",
+            "omit how= for an inner join; Spark's spellings, such as 'left_outer', work too.",
         )
     return KINDS[name]
+
+
+def check_ends(kind: Kind, window: Window) -> None:
+    """Refuse windows of streams that never end, where rows leave when their window has ended."""
+    timed = isinstance(window, (Within, Tumbling))
+    ends = (
+        window.delays.known is not None
+        if isinstance(window, (Within, Tumbling))
+        else isinstance(window, (Last, TumblingRows))
+    )
+    if not kind.unmatched or ends:
+        return
+    raise SpecError.of(
+        f"how={kind.name!r} needs a window that ends.",
+        "In this window a row can match at any later time, so an unmatched row could never be emitted"
+        + (": no row is ever late, because a side has no delay." if timed else ": its rows never expire."),
+        "set delay= in the window, or a watermark on both inputs (withWatermark)."
+        if timed
+        else "use weft.within('10 seconds', on='ts', delay='5 seconds'); how='left_semi' and 'inner' work with any window.",
+    )
 
 
 def check_unordered(kind: Kind, unordered: bool) -> None:
     """Refuse unordered pairs of anything but an inner join: neither row of a pair could be the preserved one."""
     if unordered and kind.preserved:
         raise SpecError.of(
-            f"unordered=True with how={kind.name!r}.",
-            "Unordered pairs have no left and no right row, so none of them can be preserved.",
-            "leave unordered= out: a row that matches in one order only counts as matched on that side.",
+            f"unordered=True cannot be combined with how={kind.name!r}.",
+            "An unordered pair has no left or right row to preserve.",
+            "omit unordered=; a row that matches in only one order then counts as matched only on that side.",
         )
 
 
@@ -92,6 +113,6 @@ def right_selected(aliases: tuple[str, str]) -> SpecError:
     left, right = aliases
     return SpecError.of(
         f"select= names columns of {right}.",
-        f"Semi and anti joins return rows of {left} alone.",
+        f"Semi and anti joins return only rows of {left}.",
         f"select columns of {left}, or use how='inner' or how='left'.",
     )

@@ -143,7 +143,7 @@ def _parse(on: str, aliases: tuple[str, str]) -> exp.Expr:
         if found is not None:
             raise SpecError.of(
                 f"The join condition contains {name}: {render(found)}.",
-                "A condition is decided from one row of each side.",
+                "A condition is evaluated on one row of each side.",
                 "compute it as a column before the join.",
             )
     return tree
@@ -194,7 +194,7 @@ def _find(alias: str, name: str, names: Sequence[str], aliases: tuple[str, str])
     if found:
         raise SpecError.of(
             f"{alias}.{name} is ambiguous.",
-            f"Names are compared without case, and there are: {', '.join(found)}.",
+            f"Names are case-insensitive, and there are: {', '.join(found)}.",
             "rename one of them before the join.",
         )
     raise UnknownColumn.on_side(_SIDES[aliases.index(alias)], name, names)

@@ -162,21 +162,21 @@ def within(
     on: str | None = None, left: str | None = None, right: str | None = None, delay: Duration | None = None,
     left_delay: Duration | None = None, right_delay: Duration | None = None,
 ) -> Within:  # fmt: skip
-    """Join tuples whose timestamps are at most `span` apart.
+    """Join rows whose timestamps are at most `span` apart.
 
     Parameters
     ----------
     span
         `|l.ts - r.ts| <= span`.
     before, after
-        Instead of `span`: how much earlier, and how much later, than the left tuple the right tuple may be. If you give
+        Instead of `span`: how much earlier, and how much later, than the left row the right row may be. If you give
         only one, the other is zero.
     on, left, right
         The time column, for both sides or for each.
     delay, left_delay, right_delay
-        How far behind the newest timestamp of its stream a tuple may be, for both sides or for each. Later tuples are
+        How far behind the newest timestamp of its stream a row may be, for both sides or for each. Later rows are
         dropped and counted. By default the delay of the side's own watermark (`withWatermark`, or the watermark of the
-        Weft join it comes from). If a side has neither, no tuple is ever late and the state grows.
+        Weft join it comes from). If a side has neither, no row is ever late and the state grows.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def tumbling(
     size: Duration, /, *, on: str | None = None, left: str | None = None, right: str | None = None,
     delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
 ) -> Tumbling:  # fmt: skip
-    """Join tuples whose timestamps fall into the same window of length `size`, counted from the epoch.
+    """Join rows whose timestamps fall into the same window of length `size`, counted from the epoch.
 
     The delays are the same as in `within`.
     """
@@ -215,7 +215,7 @@ def tumbling(
 
 
 def last(n: int, /, *, order: str | None = None, left: str | None = None, right: str | None = None) -> Last:
-    """Join each tuple with the last `n` tuples of the other stream.
+    """Join each row with the last `n` rows of the other stream.
 
     `order` (or `left` and `right`) names the column that orders each stream; by default, arrival order.
     """

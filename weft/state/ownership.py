@@ -44,7 +44,7 @@ class Holder:
                 f"Another run of this query has taken over the state in {folder}.",
                 f"This is run {self.run}, and run {held.get('run')} started later: two drivers use one checkpoint, or copies "
                 "of it.",
-                "let one of them run; a second query on the same input needs its own checkpoint.",
+                "stop all but one of them; a second query on the same input needs its own checkpoint.",
             )
         return held
 

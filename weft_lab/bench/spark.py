@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-__all__ = ["WARM", "run"]
+__all__ = ["WARM", "run", "write_load"]
 
 _DOMAIN = 1 << 40
 _STEP = 10
@@ -54,7 +54,7 @@ def run(
 
 
 def _fixed(spark: Any, folder: Path) -> dict[str, Any]:
-    load = _write(folder, 10, 1 << 10, 12)
+    load = write_load(folder, 10, 1 << 10, 12)
     found = {kind: _seconds(_times(spark, kind, load, folder), 4) for kind in ("weft", "null")}
     return {
         "case": "fixed cost", "rows": 10, "window": 1 << 10, "weft_s": round(found["weft"], 4),
@@ -64,7 +64,7 @@ def _fixed(spark: Any, folder: Path) -> dict[str, Any]:
 
 def _size(spark: Any, folder: Path, rows: int, window: int, batches: int, say: Callable[[str], None]) -> dict[str, Any]:
     warm = -(-window // max(rows // 2, 1)) + WARM
-    load = _write(folder, rows, window, warm + batches)
+    load = write_load(folder, rows, window, warm + batches)
     measured: dict[str, float] = {}
     rate = 0.0
     for kind in ("weft", "null"):
@@ -84,7 +84,7 @@ def _size(spark: Any, folder: Path, rows: int, window: int, batches: int, say: C
 def _native(spark: Any, folder: Path, rows: int, batches: int) -> dict[str, Any]:
     """Compare at a size that Spark's join can finish: the window holds the rows of two batches."""
     warm = 2 + WARM
-    load = _write(folder, rows, rows, warm + min(batches, 2))  # half a minute each
+    load = write_load(folder, rows, rows, warm + min(batches, 2))  # half a minute each
     measured = {kind: rows / _seconds(_times(spark, kind, load, folder), warm) for kind in ("weft", "native")}
     shutil.rmtree(folder, ignore_errors=True)
     return {
@@ -114,7 +114,7 @@ def _matches(times: Any) -> float:
     return float(rate)
 
 
-def _write(folder: Path, rows: int, window: int, batches: int) -> Any:
+def write_load(folder: Path, rows: int, window: int, batches: int) -> Any:
     """Write the files of all batches of both sides; timestamps are dense, so the window is one of rows and of time."""
     from weft_lab.spark.timed_joins import Workload
 

@@ -48,6 +48,24 @@ def spark(
     return run_spark(rows, window, batches, native_rows, as_json=as_json)
 
 
+@bench_app.command("kinds", epilog=examples("weft-lab bench kinds", "weft-lab bench kinds --kinds inner,left --json"))
+@guarded
+def kinds(
+    kinds: Annotated[str, typer.Option(help="Kinds of joins; the first is what the others are compared with.")] = (
+        "inner,left,full,left_semi,left_anti"
+    ),
+    rows: Annotated[int, typer.Option(min=10, help="Rows per batch, both sides together.")] = 1_000_000,
+    window: Annotated[int, typer.Option(min=10, help="Window in rows per side.")] = 1 << 18,
+    batches: Annotated[int, typer.Option(min=1, help="Measured batches, after the window is full.")] = 4,
+    rounds: Annotated[int, typer.Option(min=1, help="How often each kind runs.")] = 3,
+    as_json: AsJson = False,
+) -> int:
+    """Outer, semi and anti joins of two Parquet streams, compared with the inner join: seconds per batch."""
+    from weft_lab.cli.tables import run_kinds
+
+    return run_kinds(rows, window, batches, rounds, kinds, as_json=as_json)
+
+
 @bench_app.command("sta", epilog=examples("weft-lab bench sta", "weft-lab bench sta --query 4 --z 1.5 --json"))
 @guarded
 def sta(

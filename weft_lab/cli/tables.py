@@ -77,6 +77,25 @@ def _line(one: dict[str, Any]) -> tuple[str, str, str, str, str]:
     return "throughput", rows, f"{one['weft_rows_per_s']:,} rows/s", null, f"{one['weft_over_null']:.2f} x"
 
 
+def run_kinds(rows: int, window: int, batches: int, rounds: int, kinds: str, *, as_json: bool) -> int:
+    """Measure kinds of joins beside the inner one."""
+    from weft.spec import kind_named
+    from weft_lab.bench.kinds import run
+
+    names = [kind_named(name.strip()).name for name in kinds.split(",")]
+    with _status("writing data, starting Spark ...", as_json) as say:
+        results = run(rows, window, batches, rounds, names, say)
+    if as_json:
+        print_json(results)
+        return 0
+    title = f"band join on Spark, {rows:,} rows per batch, window {window:,} rows"
+    table = _table(title, "kind", "rows out per row in", "seconds per batch", f"relative to {names[0]}")
+    for one in results:
+        table.add_row(one["kind"], f"{one['out_per_row']:.2f}", f"{one['seconds']:.2f}", f"{one['over_first']:.2f} x")
+    out().print(table)
+    return 0
+
+
 def run_drift(case: str, batches: int, tasks: int, *, as_json: bool) -> int:
     """Measure adaptive schemes beside static ranges."""
     from weft_lab.bench.drift import CASES, run

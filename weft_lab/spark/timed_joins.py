@@ -70,13 +70,13 @@ class JoinTime:
         return float(sum(task["seconds"][part] for task in self.tasks))
 
 
-def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path) -> list[BatchTime]:
-    """Run one of the queries over all its files, a batch at a time."""
+def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path, how: str = "inner") -> list[BatchTime]:
+    """Run one of the queries over all its files, a batch at a time; `how` is the kind of Weft's join."""
     left, right = (_read(spark, folder, load.files) for folder in (load.left, load.right))
     state = str(scratch / "state")
     if kind == "weft":
         near = f"abs(l.key - r.key) <= {load.width}"
-        frame = join(left, right, on=near, window=_window(load), state=state)
+        frame = join(left, right, on=near, how=how, window=_window(load), state=state)
     elif kind == "null":
         frame = _null(left, right)
     else:

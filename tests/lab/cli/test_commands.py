@@ -18,7 +18,7 @@ from weft_lab.papers import SYSTEMS
 GROUPS = ("bench",)
 COMMANDS = [
     *GROUPS,
-    *(f"bench {name}" for name in ("kernel", "spark", "sta", "documents", "skew", "drift", "inequality", "asof")),
+    *(f"bench {name}" for name in ("kernel", "spark", "kinds", "sta", "documents", "skew", "drift", "inequality", "asof")),
     "paper",
 ]
 

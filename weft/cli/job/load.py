@@ -29,8 +29,9 @@ from weft.cli.job.tables import FILES, SINKS, SOURCES, format_trouble, master_tr
 from weft.cli.job.windows import read_window
 from weft.errors import JobError, SpecError, WeftError
 from weft.routing import Need, Scheme, scheme_named
-from weft.spec import Tumbling, TumblingRows, Window, Within, unbounded
+from weft.spec import INNER, Kind, Tumbling, TumblingRows, Window, Within, kind_named, unbounded
 from weft.spec.duration import microseconds
+from weft.spec.kinds import check_ends, check_unordered, right_selected
 from weft.spec.parse import check_syntax
 from weft.state import open_folder
 
@@ -136,7 +137,7 @@ def _job(path: Path, reader: JobReader) -> CheckedJob:
             _check_served(reader, join, window, has_equality(condition), scheme)
     if "unordered" in join and not self_join:
         reader.wrong("join.unordered", "Only a self join has pairs of one stream.", "remove it, or write [stream].")
-    _join_select(reader, join.get("select"), aliases, columns)
+    _join_select(reader, join.get("select"), aliases, columns, _kind(reader, join, window))
     spark = reader.table("spark")
     conf = reader.strings("spark.conf", spark.get("conf", {}))
     for key, master in (("spark.master", spark.get("master")), ("spark.conf.spark.master", conf.get("spark.master"))):
@@ -164,6 +165,7 @@ def _job(path: Path, reader: JobReader) -> CheckedJob:
         select=tuple(join["select"]) if "select" in join else None,
         suffix=join.get("suffix", "_right"),
         unordered=join.get("unordered", False),
+        how=join.get("how", "inner"),
         trigger=_trigger(reader),
         master=spark.get("master"),
         conf=conf,
@@ -204,11 +206,25 @@ def _check_served(
     for need in () if scheme is None else scheme.needs:
         has, what = met.get(need, (True, ""))
         if not has:
-            right = 'write scheme = "auto", or "matrix", which serves any condition.'
+            right = 'write scheme = "auto", or "matrix", which supports any condition.'
             reader.wrong("join.scheme", f"It needs {need.what}, and {what}.", right)
     if join.get("index") == "hash" and not equality:
         what = f"It needs {Need.EQUALITY.what}, and {condition}."
-        reader.wrong("join.index", what, 'write index = "auto", or "runs", which serves any condition.')
+        reader.wrong("join.index", what, 'write index = "auto", or "runs", which supports any condition.')
+
+
+def _kind(reader: JobReader, join: dict[str, Any], window: Window | None) -> Kind:
+    """Return the kind of join that is asked for, an inner one if it is wrong; refuse a window that does not serve it."""
+    key, kind = "join.how", INNER
+    try:
+        kind = kind_named(join.get("how", INNER.name))
+        if window is not None:
+            check_ends(kind, window)
+        key = "join.unordered"
+        check_unordered(kind, join.get("unordered", False))
+    except SpecError as error:
+        reader.complain(key, error)
+    return kind
 
 
 class _Source(NamedTuple):
@@ -257,8 +273,9 @@ def _source(name: str, reader: JobReader) -> _Source:
 
 
 def _join_select(
-    reader: JobReader, select: list[str] | None, aliases: tuple[str, str], columns: Sequence[Sequence[str] | None]
-) -> None:
+    reader: JobReader, select: list[str] | None, aliases: tuple[str, str], columns: Sequence[Sequence[str] | None],
+    kind: Kind,
+) -> None:  # fmt: skip
     """Check that a selection parses and that its columns exist, as far as the columns of the sides are known."""
     known = dict(zip(aliases, columns, strict=True))
     for item in select or ():
@@ -267,6 +284,8 @@ def _join_select(
         except SpecError as error:
             reader.complain("join.select", error)
             continue
+        if not kind.pairs and any(column.table.lower() == aliases[1] for column in tree.find_all(exp.Column)):
+            reader.complain("join.select", right_selected(aliases))
         local = {str(name.name).lower() for part in tree.find_all(exp.Lambda) for name in part.expressions}
         for column in tree.find_all(exp.Column):
             parts = [part.name for part in column.parts]

@@ -53,6 +53,7 @@ class CheckedJob:
     select: tuple[str, ...] | None = None
     suffix: str = "_right"
     unordered: bool = False
+    how: str = "inner"
     trigger: dict[str, str | bool] = field(default_factory=dict)
     master: str | None = None
     conf: dict[str, str] = field(default_factory=dict)

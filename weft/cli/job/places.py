@@ -170,7 +170,7 @@ def _trouble(path: Path) -> str:
         try:
             Path(tempfile.mkdtemp(prefix=".weft-probe-", dir=folder)).rmdir()
         except OSError as error:
-            return f"no file can be made in {folder} ({error.strerror or error})"
+            return f"no file can be created in {folder} ({error.strerror or error})"
         return ""
     return f"{path} has no folder above it"
 

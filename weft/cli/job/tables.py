@@ -56,6 +56,7 @@ TABLES: dict[str, dict[str, Field]] = {
     "stream": _SOURCE,
     "join": {
         "on": Field("text", '"l.v1 > r.v2 AND l.i1 < r.i2"', required=True),
+        "how": Field("text", '"left"'),
         "window": Field(
             "table", '{ kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }', required=True
         ),

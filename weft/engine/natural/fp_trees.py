@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 
 from weft.documents import Coded, Names, Spoken
 from weft.index import Run
-from weft.kernels.documents.attributes import Order, Ranked, ranked, taken, translated
+from weft.kernels.documents.attributes import AttributeOrder, Ranked, ranked, taken, translated
 from weft.kernels.documents.fptree import FPTree, build_tree, count_partners, find_partners
 from weft.spec import JoinSpec, Tumbling, TumblingRows
 from weft.types import WORD_MIN, Block, Rows, Side, Words
 
-__all__ = ["CHUNK", "INDEX", "Tree", "TreeCache", "buckets_of", "chained", "run_of", "tree_of"]
+__all__ = ["CHUNK", "INDEX", "FpTree", "TreeCache", "buckets_of", "chained", "run_of", "tree_of"]
 
 INDEX = "fp-tree"
 """What manifests call these runs."""
@@ -33,7 +33,7 @@ _WINDOW = -0x57454654  # the word of the attribute that numbers windows; any nam
 
 
 @dataclass(frozen=True)
-class Tree:
+class FpTree:
     """A run's documents, their order, and the tree of them.
 
     `spoken` is there only if words of these documents do not say what they mean: then the tree is one of its numbers.
@@ -42,7 +42,7 @@ class Tree:
     coded: Coded
     buckets: Words | None
     rows: Ranked
-    order: Order
+    order: AttributeOrder
     tree: FPTree
     names: Names
     spoken: Spoken | None = None
@@ -118,11 +118,11 @@ class TreeCache:
     """Trees of runs, made when asked for and forgotten with their runs."""
 
     def __init__(self, now: Callable[[], float] = lambda: 0.0) -> None:
-        self._made: dict[int, tuple[weakref.ref[Run], Tree]] = {}
+        self._made: dict[int, tuple[weakref.ref[Run], FpTree]] = {}
         self.now, self.seconds = now, 0.0
         """The runtime's clock, and how long building took so far: for the metrics only."""
 
-    def tree(self, spec: JoinSpec, side: Side, run: Run) -> Tree:
+    def tree(self, spec: JoinSpec, side: Side, run: Run) -> FpTree:
         """Return the tree of a run."""
         found = self._made.get(id(run))
         if found is not None and found[0]() is run:
@@ -135,7 +135,7 @@ class TreeCache:
         return made
 
 
-def tree_of(coded: Coded, buckets: Words | None = None, spoken: Spoken | None = None) -> Tree:
+def tree_of(coded: Coded, buckets: Words | None = None, spoken: Spoken | None = None) -> FpTree:
     """Build the tree of some documents; of what they say instead of their words, if two names or pairs have the same one."""
     words = _windowed(coded, buckets, spoken)
     rows, order = ranked(*words, None if buckets is None else _WINDOW)
@@ -145,7 +145,7 @@ def tree_of(coded: Coded, buckets: Words | None = None, spoken: Spoken | None = 
         if not (clear and _consistent(rows, _attribute_of(rows, len(order.pairs)))):
             return tree_of(coded, buckets, Spoken())
     tree = build_tree(rows, len(order.attrs), 0 if buckets is None else 1)
-    return Tree(coded, buckets, rows, order, tree, names, spoken)
+    return FpTree(coded, buckets, rows, order, tree, names, spoken)
 
 
 def run_of(spec: JoinSpec, side: Side, block: Block) -> Run:

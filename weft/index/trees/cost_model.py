@@ -20,8 +20,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 __all__ = [
-    "MACHINE", "Cost", "Machine", "Merging", "Node", "Tree", "Window", "Workload", "best_ratio", "height", "im_tree", "pim_tree",
-    "predict_pim_tree",
+    "MACHINE", "Cost", "Machine", "Merging", "Node", "TreeShape", "Window", "Workload", "best_ratio", "height", "im_tree",
+    "pim_tree", "predict_pim_tree",
 ]  # fmt: skip
 
 
@@ -70,7 +70,7 @@ class Window:
 
 
 @dataclass(frozen=True)
-class Tree:
+class TreeShape:
     """A kind of tree: f, its fan-out, and λ of its nodes."""
 
     fanout: int
@@ -90,7 +90,7 @@ def height(entries: float, fanout: int) -> float:
     return max(1.0, math.log(max(entries, 1.0), fanout))
 
 
-def im_tree(window: Window, mutable: Tree, fixed: Tree, merging: Merging) -> Cost:
+def im_tree(window: Window, mutable: TreeShape, fixed: TreeShape, merging: Merging) -> Cost:
     """H_I λ_b^s + H_S λ_ib^s, scans of σ_s (1 + m/2), M / (m w) of a merge per tuple, H_I λ_b^i (002-12)."""
     h = height(merging.ratio * window.w, mutable.fanout)
     search = h * mutable.node.search + height(window.w, fixed.fanout) * fixed.node.search
@@ -99,7 +99,7 @@ def im_tree(window: Window, mutable: Tree, fixed: Tree, merging: Merging) -> Cos
 
 
 def pim_tree(
-    window: Window, mutable: Tree, fixed: Tree, merging: Merging, depth: int, upper: Node | None = None
+    window: Window, mutable: TreeShape, fixed: TreeShape, merging: Merging, depth: int, upper: Node | None = None
 ) -> Cost:  # fmt: skip
     """The same with T_I cut into f_ib ** D_I sub-indexes: descending T_S to D_I replaces the upper levels of T_I.
 
@@ -165,16 +165,16 @@ class Workload:
         """Return what a tuple meets."""
         return Window(self.w, self.match_rate, self.machine.compare)
 
-    def tree(self, share: float = 1.0) -> Tree:
+    def tree(self, share: float = 1.0) -> TreeShape:
         """Return the B+-trees over this share of the windows."""
         far = self.machine.share_far(share * self.sides * self.w * self.machine.entry)
-        return Tree(self.machine.fanout, self.machine.near.towards(self.machine.far, far))
+        return TreeShape(self.machine.fanout, self.machine.near.towards(self.machine.far, far))
 
     @property
-    def fixed(self) -> Tree:
+    def fixed(self) -> TreeShape:
         """Return the immutable trees over the windows."""
         far = self.machine.share_far(self.sides * self.w * self.machine.fixed_entry)
-        return Tree(self.machine.fixed_fanout, self.machine.fixed_near.towards(self.machine.fixed_far, far))
+        return TreeShape(self.machine.fixed_fanout, self.machine.fixed_near.towards(self.machine.fixed_far, far))
 
     def merging(self, ratio: float) -> Merging:
         """Return what merging at this ratio costs."""

@@ -19,7 +19,7 @@ from weft.kernels.llvm.octets import equal
 from weft.types import Rows, Words
 
 __all__ = [
-    "Order", "Ranked", "codes_of", "first_places", "look_up", "named_otherwise", "order_attributes", "places_of",
+    "AttributeOrder", "Ranked", "codes_of", "first_places", "look_up", "named_otherwise", "order_attributes", "places_of",
     "ranked", "same_names", "taken", "translated",
 ]  # fmt: skip
 
@@ -43,7 +43,7 @@ class Ranked(NamedTuple):
         return len(self.offsets) - 1
 
 
-class Order(NamedTuple):
+class AttributeOrder(NamedTuple):
     """The attributes by rank and the pairs by code, as words."""
 
     attrs: Words
@@ -92,7 +92,7 @@ def _sort_documents(offsets: Words, rank: I32, pair: I32) -> None:
             pair[a:b] = pair[a:b][order]
 
 
-def ranked(offsets: Words, attrs: Words, pairs: Words, first: int | None = None) -> tuple[Ranked, Order]:
+def ranked(offsets: Words, attrs: Words, pairs: Words, first: int | None = None) -> tuple[Ranked, AttributeOrder]:
     """Find the order of these documents, and put them into it; `first` names an attribute that comes before all others."""
     attr_code, attr_words = codes_of(np.ascontiguousarray(attrs))
     pair_code, pair_words = codes_of(np.ascontiguousarray(pairs))
@@ -104,7 +104,7 @@ def ranked(offsets: Words, attrs: Words, pairs: Words, first: int | None = None)
     rank_of[by_rank] = np.arange(len(attr_words), dtype=np.int32)
     rank, pair = rank_of[attr_code], pair_code.copy()
     _sort_documents(offsets, rank, pair)
-    return Ranked(offsets, rank, pair), Order(attr_words[by_rank], pair_words, everywhere)
+    return Ranked(offsets, rank, pair), AttributeOrder(attr_words[by_rank], pair_words, everywhere)
 
 
 def taken(docs: Ranked, rows: Rows) -> Ranked:
@@ -165,7 +165,7 @@ def look_up(known: Words, words: Words) -> I32:
     return found
 
 
-def translated(offsets: Words, attrs: Words, pairs: Words, order: Order) -> Ranked:
+def translated(offsets: Words, attrs: Words, pairs: Words, order: AttributeOrder) -> Ranked:
     """Put other documents into an order that was found without them."""
     rank = look_up(order.attrs, np.ascontiguousarray(attrs))
     pair = look_up(order.pairs, np.ascontiguousarray(pairs))

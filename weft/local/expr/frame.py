@@ -55,7 +55,9 @@ class ExprFrame:
         """Evaluate one node; None is what the parser leaves where an argument is missing."""
         if node is None:
             raise Unfit(
-                "lacks an argument", "A function was called with too few.", "write them all, such as YEAR(l.ts)."
+                "lacks an argument",
+                "A function was called with too few arguments.",
+                "write them all, such as YEAR(l.ts).",
             )
         handler = self.handlers.get(type(node), self.handlers[exp.Expr])
         try:
@@ -210,7 +212,7 @@ def _field(node: exp.Dot, frame: ExprFrame) -> Value:
         raise UnknownColumn.of(
             f"The struct {node.this.sql('spark')} has {'several fields' if found else 'no field'} {node.expression.name!r}.",
             f"It has: {', '.join(names)}.",
-            "field names are compared without case.",
+            "field names are case-insensitive.",
         )
     part = pc.struct_field(value, found)
     kind = normal(part.type, frame.zone)

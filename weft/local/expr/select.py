@@ -52,7 +52,9 @@ class Projection:
         builder = _Builder(suffix, left, right, aliases)
         if isinstance(select, str):
             raise SpecError.of(
-                f"select is the text {select!r}.", "It is a list of items.", f"write select=[{select!r}]."
+                f"select={select!r} is a string, not a list.",
+                "It must be a list of columns and expressions.",
+                f"write select=[{select!r}].",
             )
         if select is not None and not list(select):
             raise SpecError.of(

@@ -53,8 +53,8 @@ def _like_regex(pattern: str, escape: str, flags: str) -> str:
             position += 1
             if position == len(pattern) or pattern[position] not in ("_", "%", escape):
                 raise Failed(
-                    f"has the bad pattern {pattern!r}",
-                    f"{escape!r} stands before _, % or itself.",
+                    f"has the invalid pattern {pattern!r}",
+                    f"{escape!r} may only precede _, % or itself.",
                     f"double it: {escape * 2}.",
                 )
             parts.append(re.escape(pattern[position]))
@@ -71,7 +71,7 @@ def _matches(value: Value, pattern: str, *, escape: str | None, flags: str) -> V
     except pa.ArrowInvalid as error:
         raise Failed(
             f"has a pattern that is not supported locally: {pattern!r}",
-            f"It says: {error}.",
+            f"Arrow reports: {error}.",
             "look-around and back references need Spark.",
         ) from None
 

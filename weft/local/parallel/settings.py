@@ -66,8 +66,8 @@ def check_settings(settings: object) -> Settings:
         return Settings()
     if not isinstance(settings, Settings):
         raise SpecError.of(
-            f"settings={settings!r}.",
-            "They are a weft.local.parallel.Settings.",
+            f"settings={settings!r} is not valid.",
+            "It must be a weft.local.parallel.Settings.",
             "write settings=weft.local.parallel.Settings(task=4).",
         )
     return settings

@@ -50,7 +50,6 @@ class Ordered(Scheme):
     name: ClassVar[str] = "ordered"
     reaches: ClassVar[tuple[str, ...]] = ("range", "areas")
     needs = (Need.ORDER,)
-    at_need = "A-DSP areas if needed"
 
     imbalance: float = 1.3
     enough: float = 1000.0
@@ -77,6 +76,9 @@ class Ordered(Scheme):
             return False
         near = within.op in (Op.BAND, Op.FBAND) or spec.access.until is not None
         return near and RangePlan.over(spec, 1, ()).preserves(spec)
+
+    def at_need(self, spec: JoinSpec) -> str:
+        return "" if spec.kind.preserved else "A-DSP areas if needed"
 
     @classmethod
     def examples(cls) -> tuple[Scheme, ...]:

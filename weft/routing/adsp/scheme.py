@@ -72,8 +72,8 @@ class Elastic(Scheme):
         check_choice("pairing", self.pairing, get_args(Pairing))
         if not 0 < self.low < self.fill < self.high <= 1:
             raise SpecError.of(
-                f"low={self.low}, fill={self.fill}, high={self.high}.",
-                "They are shares of memory, in this order; fill is the target of a new layout.",
+                f"low={self.low}, fill={self.fill}, high={self.high} are not in order.",
+                "They are shares of memory, between 0 and 1 and in ascending order; fill is the target of a new layout.",
                 "leave them at 0.5, 0.6 and 0.8.",
             )
 
@@ -206,7 +206,7 @@ def check_memory(memory: float | None) -> None:
         hint = "leave it out to use all tasks, or give a number of tuples."
         check_number("memory", memory, "how many tuples a task may hold", hint, above=True)
         if math.isinf(memory):
-            raise SpecError.of("memory=inf.", "Then one task holds everything.", hint)
+            raise SpecError.of("memory=inf is not valid.", "One task would hold everything.", hint)
 
 
 def _shape(layout: AreaLayout) -> str:

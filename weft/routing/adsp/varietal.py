@@ -103,7 +103,9 @@ def varietal(left: float, right: float, memory: float, *, exhaustive: bool = Fal
     Varietal(rows=2, columns=1, extra=0, along='none', rest=0.0)
     """
     if not memory > 0:
-        raise SpecError.of(f"memory={memory!r}.", "It is the number of tuples a task may hold.", "give more than 0.")
+        raise SpecError.of(
+            f"memory={memory!r} is not valid.", "It is the number of tuples a task may hold.", "give more than 0."
+        )
     if left <= 0 or right <= 0:  # nothing to multiply: the one stream is just spread
         return Varietal(max(1, _up(left / memory)), max(1, _up(right / memory)))
     found: list[Varietal] = []

@@ -164,7 +164,8 @@ class DocumentScheme(Scheme):
             return plan, ""
         made = DocumentPlan.over(plan.tasks, table, plan.expansion, plan.spread, plan.alone)
         made = replace(made, replication=plan.replication, load=plan.load, names=plan.names)
-        return made, f"{added} new pairs occurred {self.delta} times"
+        pairs = "1 new pair has" if added == 1 else f"{added} new pairs have"
+        return made, f"{pairs} occurred {self.delta} times"
 
 
 def _better(fresh: Quality, held: Quality) -> bool:

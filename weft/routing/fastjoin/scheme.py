@@ -217,18 +217,22 @@ def _split_table(old: Splits, verdict: Verdict) -> Splits:
     return tuple(sorted((kept | verdict.split).values()))
 
 
+def _keys(count: int, which: str = "") -> str:
+    return f"{count} {which}key{'s' if count != 1 else ''}"
+
+
 def _reason(who: str, verdict: Verdict) -> str:
     parts = []
     if verdict.moved:
         targets = sorted(set(verdict.moved.values()))
         parts.append(
-            f"{len(verdict.moved)} keys to task{'s' if len(targets) > 1 else ''} {', '.join(map(str, targets))}"
+            f"{_keys(len(verdict.moved))} to task{'s' if len(targets) > 1 else ''} {', '.join(map(str, targets))}"
         )
     parts += [
         f"key {one.key} split over {len(one.tasks)} tasks ({one.rows} x {one.shape.columns})"
         for one in sorted(verdict.split.values())
     ]
     if verdict.whole:
-        parts.append(f"{len(verdict.whole)} cooled keys merged back")
+        parts.append(f"{_keys(len(verdict.whole), 'cooled ')} merged back")
     done = f"{', '.join(parts)}, about {verdict.volume:,.0f} rows"
     return f"{who}: LI {verdict.before:.2f}, {done}, LI {verdict.after:.2f} expected"

@@ -82,7 +82,7 @@ def explain_analysis(
     if condition.startswith("UNSUPPORTED_EXPR_FOR_OPERATOR"):
         return SpecError.of(
             f"{what} contains an aggregate, a window function or explode.",
-            "It is decided from one row of each side.",
+            "A condition is evaluated on one row of each side.",
             "compute it as a column before the join, or after it.",
         )
     if condition.startswith("INVALID_NON_DETERMINISTIC"):

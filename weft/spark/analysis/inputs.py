@@ -184,7 +184,7 @@ def check_time_columns(window: Window, frames: dict[Side, DataFrame]) -> None:
     if mixed:
         raise SpecError.of(
             f"The window compares {left.simpleString()} with {right.simpleString()}.",
-            "One counts from the epoch, the other is a wall clock without a zone.",
+            "One is an instant, the other a local time without a time zone.",
             "cast one of them to the other's type.",
         )
 

@@ -14,6 +14,7 @@ from weft.cli.live import Screen, summary_table
 from weft.cli.output import check_master, err, exit_code, log_file, on_stop, out, print_json
 from weft.errors import WeftError
 from weft.observe import BatchReport, Summary, disk_use, query_line, read_batch
+from weft.spec import kind_named
 from weft.state import open_folder
 
 if TYPE_CHECKING:
@@ -132,7 +133,16 @@ def _built(spark: Any, job: CheckedJob, state: str | None) -> jobs.Built:
     from weft.spark import jobs
 
     asked = jobs.JoinOptions(
-        job.on, job.window, job.scheme, job.index, job.tasks, job.select, job.suffix, state, unordered=job.unordered
+        job.on,
+        job.window,
+        job.scheme,
+        job.index,
+        job.tasks,
+        job.select,
+        job.suffix,
+        state,
+        unordered=job.unordered,
+        kind=kind_named(job.how),
     )
     with blaming(job):
         left = jobs.read_stream(spark, job.left, "left" if job.right else "stream")
