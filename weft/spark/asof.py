@@ -171,9 +171,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
     )  # fmt: skip
     asof = spec.asof
     assert asof is not None
-    with about("where"):
-        residual = python_residual(analyzed)
-        accept: Accept | None = None if residual is None else partial(accepted, residual)
+    accept = _accept(analyzed)
     sides = {side: side_input(analyzed, spec, side) for side in SIDES}
     with about("state"):
         keeps = streaming and not options.explaining
@@ -186,6 +184,22 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
     )  # fmt: skip
     choice = Choice(_SCHEME, INDEX, "", "")
     return AsofBuilt(analyzed, spec, choice, tasks, sides, where, carried, accept)
+
+
+def _accept(analyzed: Analyzed) -> Accept | None:
+    """Return what decides in the tasks what words cannot, None if they decide everything."""
+    try:
+        residual = python_residual(analyzed)
+    except SpecError as error:
+        what = str(error).splitlines()[0].replace("in this kind of join", "in where=")
+        with about("where"):
+            raise SpecError.of(
+                what,
+                "Tasks choose the nearest right row that satisfies where=, so they evaluate it themselves: comparisons, AND, OR, "
+                "NOT, CASE, IN, LIKE, casts, arithmetic, dates and substrings.",
+                "if only one side is involved, compute it as a column of that side first (.withColumn).",
+            ) from None
+    return None if residual is None else partial(accepted, residual)
 
 
 def _check_frames(frames: dict[Side, DataFrame]) -> None:
