@@ -94,7 +94,7 @@ def test_columns_of_the_result() -> None:
 def test_many_groups_of_texts(kind: pa.DataType) -> None:
     """More groups than the table begins with, texts of every length."""
     draw = np.random.default_rng(1)
-    names = [("x" * int(n % 23) + str(n)) for n in draw.integers(0, 9000, 20_000)]
+    names = [("x" * int(n % 23) + str(n))[: int(n % 31)] for n in draw.integers(0, 9000, 20_000)]
     right = pa.table({"t": np.arange(20_000), "k": pa.array(names).cast(pa.string()).cast(kind)})
     newest = {name: at for at, name in enumerate(names)}
     left = pa.table({"t": [20_000] * 300, "k": pa.array([*names[:299], "none"]).cast(kind)})
@@ -120,8 +120,9 @@ def test_equal_hashes_are_not_equal_texts(monkeypatch: pytest.MonkeyPatch) -> No
         assert {(row["x"], row["y"]) for row in found.to_pylist()} >= {(1, 1), (2, 2)}, more
     monkeypatch.setattr(kernels, "_hash_of", lambda content, start, end: 7)
     number_texts: Callable[..., Any] = attrgetter("py_func")(kernels.number_texts)
-    ends, text, every = np.array([0, 1, 2, 3]), np.frombuffer(b"aba", np.uint8), np.zeros(0, np.bool_)
-    right_, left_, count = number_texts(ends, text, every, np.array([0, 1, 2]), np.frombuffer(b"bz", np.uint8), every)
+    a, b, z = (letter * 9 for letter in (b"a", b"b", b"z"))
+    ends, text, every = np.arange(4) * 9, np.frombuffer(a + b + a, np.uint8), np.zeros(0, np.bool_)
+    right_, left_, count = number_texts(ends, text, every, np.arange(3) * 9, np.frombuffer(b + z, np.uint8), every)
     assert (right_.tolist(), left_.tolist(), count) == ([0, 1, 0], [1, -1], 2)
 
 
@@ -204,7 +205,7 @@ def test_a_hot_symbol_does_not_pin_a_task(by: str | None) -> None:
             pass
         routed = [(join.store.read_metrics(task, batch) or {})["routed"] for task in range(tasks)]
         shares.append(max(routed) / sum(routed))
-    assert shares[0] > 0.85 and max(shares[3:]) < 0.4, shares
+    assert (shares[0] > 0.85 if by else shares[0] < 0.4) and max(shares[3:]) < 0.4, shares
     plan = join.store.read_pinned(8).plan
     assert isinstance(plan, AsofPlan) and 50 <= plan.length <= 300
     copied = sum((join.store.read_metrics(task, 7) or {})["routed"] for task in range(tasks)) / 4000

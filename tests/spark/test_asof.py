@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections import Counter
 from datetime import datetime, timedelta, timezone
@@ -152,6 +153,8 @@ def test_streams(spark, tmp_path, monkeypatch, case) -> None:
     )  # fmt: skip
     assert found == _expected(expected.left_by(desk.batches() - 1))
     assert len(found) > 10
+    plans = [json.loads(file.read_text()) for file in (tmp_path / "state").glob("*/plans/*.json")]
+    assert any(plan["body"]["plan"]["length"] for plan in plans) == (case in ("backward", "nearest", "where"))
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.kernels.jit import kernel
+from weft.kernels.jit import inlined, kernel
 from weft.kernels.llvm.octets import equal, load8
 from weft.types import Bools, Words
 
@@ -66,7 +66,7 @@ def number_words(right: Words, right_valid: Bools, left: Words, left_valid: Bool
     return out, asked, count
 
 
-@kernel
+@inlined
 def _slot_of(word: int, size: int) -> int:
     state = np.uint64(word) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((state ^ (state >> np.uint64(32))) & np.uint64(size - 1))
@@ -103,7 +103,7 @@ def number_texts(
         at = _slot_of(hashed, size)
         while numbers[at] >= 0:
             first = firsts[numbers[at]]
-            if keys[at] == hashed and equal(right, start, end, right, right_ends[first], right_ends[first + 1]):
+            if keys[at] == hashed and _alike(right, start, end, right, right_ends[first], right_ends[first + 1]):
                 break
             at = (at + 1) & (size - 1)
         if numbers[at] < 0:
@@ -126,20 +126,24 @@ def number_texts(
         at = _slot_of(hashed, size)
         while numbers[at] >= 0:
             first = firsts[numbers[at]]
-            if keys[at] == hashed and equal(left, start, end, right, right_ends[first], right_ends[first + 1]):
+            if keys[at] == hashed and _alike(left, start, end, right, right_ends[first], right_ends[first + 1]):
                 break
             at = (at + 1) & (size - 1)
         asked[i] = numbers[at]
     return out, asked, count
 
 
-@kernel
+@inlined
 def _hash_of(content: Bytes, start: int, end: int) -> int:
-    state = np.uint64(end - start) * np.uint64(0xC4CEB9FE1A85EC53)
-    if end - start < 8:
+    size = end - start
+    state = np.uint64(size) * np.uint64(0xC4CEB9FE1A85EC53)
+    if size < 8:
         word = np.uint64(0)
-        for k in range(start, end):
-            word = (word << np.uint64(8)) | np.uint64(content[k])
+        if start + 8 <= len(content):
+            word = load8(content, start) & ((np.uint64(1) << np.uint64(8 * size)) - np.uint64(1))
+        else:
+            for k in range(size):
+                word |= np.uint64(content[start + k]) << np.uint64(8 * k)
         state = (state ^ word) * np.uint64(0xFF51AFD7ED558CCD)
     else:
         for k in range(start, end - 7, 8):
@@ -147,6 +151,12 @@ def _hash_of(content: Bytes, start: int, end: int) -> int:
             state ^= state >> np.uint64(29)
         state = (state ^ load8(content, end - 8)) * np.uint64(0xFF51AFD7ED558CCD)
     return np.int64(state ^ (state >> np.uint64(33)))
+
+
+@inlined
+def _alike(a: Bytes, a0: int, a1: int, b: Bytes, b0: int, b1: int) -> bool:
+    """Tell whether two texts of one hash are equal: of one length below that of a word, no two texts share a hash."""
+    return a1 - a0 == b1 - b0 and (a1 - a0 < 8 or equal(a, a0, a1, b, b0, b1))
 
 
 @kernel

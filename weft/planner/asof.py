@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from weft.planner.explain import Explanation
-from weft.routing import AsofScheme
+from weft.routing import AsofPlan, AsofScheme, Plan
 from weft.spec import JoinSpec, Within, unit_shown
 from weft.spec.asof import Asof, AsofAsked, asof_lags
 from weft.spec.asof_spec import shown_tolerance
@@ -33,7 +33,7 @@ def explain_asof(
         ),
         ("match", _match(asof, asked)),
         ("ties", _ties(asof, asked)),
-        ("plan", f"{tasks} task{'s' if tasks != 1 else ''}: {plan.describe()}{_cut(asof, asked, tasks)}"),
+        ("plan", f"{tasks} task{'s' if tasks != 1 else ''}: {_plan(spec, asked, plan)}"),
     ]
     if asof.chooses:
         parts.insert(2, ("where", f"{asof.where}; right rows are asked in the order of their distance"))
@@ -90,15 +90,25 @@ def _ties(asof: Asof, asked: AsofAsked) -> str:
     )
 
 
-def _cut(asof: Asof, asked: AsofAsked, tasks: int) -> str:
-    if tasks == 1:
-        return ""
+def _plan(spec: JoinSpec, asked: AsofAsked, plan: Plan) -> str:
+    """Say which task has which rows, now and later."""
+    asof = spec.asof
+    assert asof is not None and isinstance(plan, AsofPlan)
+    if plan.tasks == 1:
+        return plan.describe()
     if asof.chooses and asof.tolerance is None:
-        return "; hot keys are not cut, because where= without a tolerance may choose any right row"
+        uncut = "hot keys are not cut" if asked.by else "no other task has any"
+        return f"{plan.describe()}; {uncut}, because where= without a tolerance may choose any right row"
     copies = "all right rows within the tolerance are" if asof.chooses else "the right rows at a slice's borders are"
-    if not asked.by:
-        return f", then slices of {asked.left}; {copies} copied to other tasks"
-    return f"; keys too hot for one task are cut into slices of {asked.left}, and {copies} copied to its other tasks"
+    if asked.by:
+        return (
+            f"{plan.describe()}; keys too hot for one task are cut into slices of {asked.left}, and {copies} copied to its "
+            "other tasks"
+        )
+    length = ""
+    if plan.length and isinstance(spec.window, Within):
+        length = f", of {unit_shown(spec.window.unit)(plan.length)} at first"
+    return f"slices of {asked.left}{length}, go to tasks in turns; {copies} copied to other tasks"
 
 
 def _leaves(asof: Asof) -> str:

@@ -19,7 +19,7 @@ from weft.kernels import order_of
 from weft.routing.placement import hash_home, key_word, owned
 from weft.routing.plan import Plan
 from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
-from weft.spec import JoinSpec
+from weft.spec import JoinSpec, Within
 from weft.spec.options import check_count, check_number
 from weft.types import SIDES, U32, WORD_MAX, Bools, Rows, Side, Words
 
@@ -182,7 +182,10 @@ class AsofScheme(Scheme):
         left, right = zip(*((one, two) for one, two in _routed_by(spec)), strict=True) if asof.by else ((), ())
         reach = -1 if asof.tolerance is None or asof.floating else int(asof.tolerance)
         back, ahead = (reach if asof.back else 0), (reach if asof.ahead else 0)
-        return AsofPlan(tasks, left, right, *asof.order, back, ahead, asof.chooses)
+        delays = spec.window.delays.known if isinstance(spec.window, Within) else None
+        # Without equal columns there is nothing but time to go by; until a batch was seen, the delay tells how dense it is.
+        guessed = 0 if asof.by or delays is None or tasks == 1 or not _can_cut(spec) else max(1, max(delays.values()) // tasks)
+        return AsofPlan(tasks, left, right, *asof.order, back, ahead, asof.chooses, guessed)
 
     def watch(self, spec: JoinSpec, view: BatchView, before: Notes) -> Notes:
         plan = view.plan
