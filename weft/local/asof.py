@@ -33,6 +33,10 @@ On = str | tuple[str, str]
 By = str | Sequence[str] | Mapping[str, str] | None
 
 
+_PIECE = 1 << 22
+"""Rows of a result that are gathered at a time."""
+
+
 class AsofJoin:
     """An as-of join that takes its input batch by batch; `asof_join` takes whole tables.
 
@@ -127,9 +131,12 @@ class AsofJoin:
         else:
             found[one.numbers] = some
         if not self.spec.kind.preserved and (found < 0).any():
-            rows = np.flatnonzero(found >= 0)
-            left, found = left.take(pa.array(rows)), found[rows]
-        return self.projection.apply(left, beside(self._needed(right), found))
+            matched = found >= 0
+            left, found = left.filter(pa.array(matched)), found[matched]
+        named = self._needed(right).combine_chunks()
+        # In pieces: texts of one array are at most two gigabytes.
+        parts = [beside(named, found[low : low + _PIECE]) for low in range(0, max(len(found), 1), _PIECE)]
+        return self.projection.apply(left, pa.concat_tables(parts))
 
     def _rows(self, side: Side, table: pa.Table) -> _Rows:
         """Return the rows of a side that can match, as words."""
@@ -156,8 +163,8 @@ class AsofJoin:
             alive &= np.asarray(keep.to_numpy(zero_copy_only=False), np.bool_)
         if alive.all():
             return _Rows(columns, table, None)
-        rows = np.flatnonzero(alive)
-        return _Rows([column[rows] if len(column) else column for column in columns], table.take(pa.array(rows)), rows)
+        rows, kept = np.flatnonzero(alive), table.filter(pa.array(alive))
+        return _Rows([column[rows] if len(column) else column for column in columns], kept, rows)
 
     def _needed(self, right: pa.Table) -> pa.Table:
         """Return the right columns that the result is made of."""

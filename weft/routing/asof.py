@@ -184,7 +184,7 @@ class AsofScheme(Scheme):
         back, ahead = (reach if asof.back else 0), (reach if asof.ahead else 0)
         delays = spec.window.delays.known if isinstance(spec.window, Within) else None
         # Without equal columns there is nothing but time to go by; until a batch was seen, the delay tells how dense it is.
-        guessed = 0 if asof.by or delays is None or tasks == 1 or not _can_cut(spec) else max(1, max(delays.values()) // tasks)
+        guessed = 0 if asof.by or delays is None or tasks == 1 or not _can_cut(spec) else max(delays.values()) // tasks
         return AsofPlan(tasks, left, right, *asof.order, back, ahead, asof.chooses, guessed)
 
     def watch(self, spec: JoinSpec, view: BatchView, before: Notes) -> Notes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from weft.errors import SpecError
-from weft.spec.asof import Asof, AsofAsked, AsofOrder, GroupColumn, asof_window
+from weft.spec.asof import Asof, AsofAsked, AsofOrder, GroupColumn
 from weft.spec.join_spec import JoinSpec, build_spec
 from weft.spec.terms import Condition
 from weft.spec.window import Unit, Window, Within, unbounded, unit_shown, written
@@ -43,11 +43,6 @@ def asof_spec(
         asked.where or "",
     )  # fmt: skip
     return replace(spec, right=right, asof=asof)
-
-
-def clock_of(asked: AsofAsked, counts: AsofOrder) -> Window:
-    """Return the window of an as-of join, with the delays that were given."""
-    return asof_window(asked, counts, asked.distance(counts))
 
 
 def check_ends(asked: AsofAsked, window: Window) -> None:
