@@ -214,6 +214,12 @@ def test_what_cannot_be_asked(spark, tmp_path) -> None:
         weft.asof_join(left, table, on="ts", delay="1 second")
     with pytest.raises(SpecError, match=r"The right side is a Table.\nweft.asof_join takes PySpark DataFrames."):
         weft.asof_join(table, _rows(1), on="ts")
+    with pytest.raises(SpecError, match=r"select='l.id' is a string, not a list."):
+        weft.asof_join(table, table, on="ts", select="l.id")
+    with pytest.raises(SpecError, match=r"suffix=3"):
+        weft.asof_join(table, table, on="ts", suffix=3)  # type: ignore[arg-type]
+    with pytest.raises(SpecError, match=r"The left side has two columns named 'id'."):
+        weft.asof_join(table.select("id", "ts", "id"), table, on="ts")
     with pytest.raises(SpecError, match=r"The left side has no column 'when'."):
         weft.asof_join(table, table, on=("when", "ts"))
     with pytest.raises(SpecError, match=r"l.s is string and r.s is string.\nThe order columns are both times"):

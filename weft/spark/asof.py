@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -26,8 +25,7 @@ from weft.spark.analysis import (
     side_input,
     time_orders,
 )
-from weft.spark.build import Built, accepted
-from weft.spark.residual import python_residual
+from weft.spark.build import Built, JoinOptions, accept_of, check_options, shown_columns
 from weft.spark.state_place import name_for, state_place, tasks_for
 from weft.spark.workers import check_workers
 from weft.spec import Unbounded, with_delays
@@ -126,6 +124,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
     """Check an as-of join and everything it rests on; nothing runs yet."""
     frames: dict[Side, DataFrame] = {"left": left, "right": right}
     _check_frames(frames)
+    check_options(frames, JoinOptions("", select=options.select, suffix=options.suffix))
     spark, streaming = left.sparkSession, left.isStreaming
     check_workers(spark)
     with about("tasks"):
@@ -165,7 +164,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
     places = {side: analyzed.payload[side].index for side in SIDES}
     spec = asof_spec(
         analyzed.condition, asked, counts, window if streaming else Unbounded(),
-        left_schema=_shown(analyzed, "left"), right_schema=_shown(analyzed, "right"),
+        left_schema=shown_columns(analyzed, "left"), right_schema=shown_columns(analyzed, "right"),
         payload={number: (places["left"](one), places["right"](two)) for number, (one, two) in inexact.items()},
         ties=None if asked.ties is None else places["right"](asked.ties),
     )  # fmt: skip
@@ -189,7 +188,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
 def _accept(analyzed: Analyzed) -> Accept | None:
     """Return what decides in the tasks what words cannot, None if they decide everything."""
     try:
-        residual = python_residual(analyzed)
+        return accept_of(analyzed)
     except SpecError as error:
         what = str(error).splitlines()[0].replace("in this kind of join", "in where=")
         with about("where"):
@@ -199,7 +198,6 @@ def _accept(analyzed: Analyzed) -> Accept | None:
                 "NOT, CASE, IN, LIKE, casts, arithmetic, dates and substrings.",
                 "if only one side is involved, compute it as a column of that side first (.withColumn).",
             ) from None
-    return None if residual is None else partial(accepted, residual)
 
 
 def _check_frames(frames: dict[Side, DataFrame]) -> None:
@@ -230,11 +228,6 @@ def _spelled(asked: AsofAsked, frames: dict[Side, DataFrame]) -> AsofAsked:
 
 def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
-
-
-def _shown(analyzed: Analyzed, side: Side) -> str:
-    frame = analyzed.frames[side]
-    return ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in analyzed.payload[side])
 
 
 @dataclass(frozen=True)

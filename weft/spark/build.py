@@ -49,7 +49,7 @@ from weft.spec.kinds import check_ends, check_unordered, right_selected
 from weft.state import Derived
 from weft.types import SIDES, Bools, Rows, Side
 
-__all__ = ["Built", "JoinOptions", "accepted", "build"]
+__all__ = ["Built", "JoinOptions", "accept_of", "build", "check_options", "shown_columns"]
 
 _SAMPLE = 2_000
 """Rows of a side that a static join looks at to find the boundaries of ranges."""
@@ -81,7 +81,7 @@ def build(
     spark, streaming = left.sparkSession, left.isStreaming
     window = asked.window if asked.window is not None else unbounded()
     check_is_window(window)
-    _check_options(frames, asked)
+    check_options(frames, asked)
     check_workers(spark)
     with about("tasks"):
         tasks = tasks_for(spark, asked.tasks)
@@ -95,13 +95,13 @@ def build(
         if streaming:
             window = with_delays(window, time_orders(window, frames), one_stream=itself)
     spec = build_spec(
-        analyzed.condition, window, left_schema=_shown(analyzed, "left"),
-        right_schema=_shown(analyzed, "right"), self_join=itself, unordered=asked.unordered, kind=asked.kind,
+        analyzed.condition, window, left_schema=shown_columns(analyzed, "left"),
+        right_schema=shown_columns(analyzed, "right"), self_join=itself, unordered=asked.unordered, kind=asked.kind,
     )  # fmt: skip
     with about("how"):
         if streaming:
             check_ends(asked.kind, window)
-        accept = _accept(analyzed) if asked.kind.preserved else None
+        accept = accept_of(analyzed) if asked.kind.preserved else None
     choice = choose(spec, tasks, asked.scheme, asked.index)
     sides = (
         self_inputs(analyzed, spec) if spec.self_join else {side: side_input(analyzed, spec, side) for side in SIDES}
@@ -141,7 +141,7 @@ def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
         )
 
 
-def _check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
+def check_options(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
     """Refuse options of the wrong type, and frames whose columns cannot be told apart."""
     check_switch("unordered", asked.unordered)
     check_unordered(asked.kind, asked.unordered)
@@ -171,14 +171,13 @@ def _check_selection(analyzed: Analyzed, kind: Kind, aliases: tuple[str, str]) -
         raise right_selected(aliases)
 
 
-def _accept(analyzed: Analyzed) -> Accept | None:
+def accept_of(analyzed: Analyzed) -> Accept | None:
     """Return what decides in the tasks what words cannot, None if they decide everything."""
     residual = python_residual(analyzed)
-    return None if residual is None else partial(accepted, residual)
+    return None if residual is None else partial(_accepted, residual)
 
 
-def accepted(residual: PythonResidual, left: pa.Table, left_rows: Rows, right: pa.Table, right_rows: Rows) -> Bools:
-    """Tell which candidates satisfy a residual."""
+def _accepted(residual: PythonResidual, left: pa.Table, left_rows: Rows, right: pa.Table, right_rows: Rows) -> Bools:
     return residual(left.take(pa.array(left_rows)), right.take(pa.array(right_rows)))
 
 
@@ -186,7 +185,7 @@ def _aliases(itself: bool) -> tuple[str, str]:
     return SELF if itself else ("l", "r")
 
 
-def _shown(analyzed: Analyzed, side: Side) -> str:
+def shown_columns(analyzed: Analyzed, side: Side) -> str:
     """Return the columns that are kept, with their types: what the segments hold."""
     kept = analyzed.payload[side]
     frame = analyzed.frames[side]
