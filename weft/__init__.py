@@ -15,16 +15,27 @@ from weft.spec import last, tumbling, tumbling_rows, unbounded, within
 
 if TYPE_CHECKING:
     from weft import errors, local, observe, schemes
-    from weft.spark import explain, join, natural_join, refused_documents, self_join, session
+    from weft.spark import (
+        asof_join,
+        explain,
+        explain_asof_join,
+        join,
+        natural_join,
+        refused_documents,
+        self_join,
+        session,
+    )
 
 __all__ = [
-    "WeftError", "errors", "explain", "join", "last", "local", "natural_join", "observe", "refused_documents", "schemes",
-    "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
+    "WeftError", "asof_join", "errors", "explain", "explain_asof_join", "join", "last", "local", "natural_join", "observe",
+    "refused_documents", "schemes", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
 __version__ = "0.1.0"
 
-_ON_SPARK = ("explain", "join", "natural_join", "refused_documents", "self_join", "session")
+_ON_SPARK = (
+    "asof_join", "explain", "explain_asof_join", "join", "natural_join", "refused_documents", "self_join", "session",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

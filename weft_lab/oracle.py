@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from weft.spec import INNER, Kind, Last, Tumbling, TumblingRows, Unbounded, Window, Within
 
-__all__ = ["Batch", "Compare", "Result", "Row", "joined", "self_joined"]
+__all__ = ["AsofResult", "Batch", "Compare", "Result", "Row", "asof_joined", "joined", "self_joined"]
 
 Row = Mapping[str, Any]
 Only = Callable[[Row], bool]
@@ -252,3 +252,105 @@ def _stamp(value: Any) -> int | None:
         return (value.replace(tzinfo=value.tzinfo or timezone.utc) - epoch) // timedelta(microseconds=1)
     assert isinstance(value, date)
     return (value - date(1970, 1, 1)) // timedelta(microseconds=1)
+
+
+@dataclass(frozen=True)
+class AsofResult:
+    """Each left row that came in time, its right row (None: it has none), and the batch with which it leaves (None: the end)."""
+
+    rows: list[tuple[Row, Row | None, int | None]] = field(default_factory=list)
+    late: dict[Side, int] = field(default_factory=lambda: dict.fromkeys(SIDES, 0))
+
+    def left_by(self, batch: int | None = None) -> list[tuple[Row, Row | None]]:
+        """Return what has left with a batch or before it; without one, all rows."""
+        return [(one, two) for one, two, at in self.rows if batch is None or (at is not None and at <= batch)]
+
+
+def asof_joined(
+    batches: Sequence[Batch], *, on: str = "t", by: Sequence[str] = (), direction: str = "backward",
+    tolerance: float | None = None, strict: bool = False, ties: str | None = None, delays: tuple[int, int] | None = None,
+    left_only: Only | None = None, right_only: Only | None = None, residual: Callable[[Row, Row], bool] | None = None,
+    kind: Kind = INNER,
+) -> AsofResult:  # fmt: skip
+    """Give each left row the nearest of all right rows that came in time; the nested loop knows nothing of batches.
+
+    Of right rows at one place the greatest in `ties` wins, then the last that arrived; of an earlier and a later one at
+    the same distance, the earlier.
+    """
+    result, only = AsofResult(), {"left": left_only, "right": right_only}
+    kept: dict[Side, list[Tuple]] = {}
+    clock: dict[Side, list[tuple[int, int]]] = {}
+    for side in SIDES:
+        kept[side] = [
+            Tuple(row, (number, partition, position), None, batch=number)
+            for number, batch in enumerate(batches)
+            for partition, rows in enumerate(batch.left if side == "left" else batch.right)
+            for position, row in enumerate(rows)
+        ]
+        counted = [t for t in kept[side] if side in kind.preserved or only[side] is None or only[side](t.row)]  # type: ignore[misc]
+        clock[side] = [(t.batch, t.row[on]) for t in counted if delays is not None and t.row[on] is not None]
+
+    def mark(batch: int) -> float:
+        """Return the watermark that a batch and those before it leave."""
+        newest = {side: [at for number, at in clock[side] if number <= batch] for side in SIDES}
+        if delays is None or not all(newest.values()):
+            return -math.inf
+        return min(max(newest[side]) - delay for side, delay in zip(SIDES, delays, strict=True))
+
+    for side in SIDES:
+        apart = [(t, side in kind.preserved or only[side] is None or only[side](t.row)) for t in kept[side]]  # type: ignore[misc]
+        late = {id(t) for t, seen in apart if seen and t.row[on] is not None and t.row[on] < mark(t.batch - 1)}
+        result.late[side] = len(late)
+        kept[side] = [t for t in kept[side] if id(t) not in late]
+
+    def gap(one: Tuple, two: Tuple) -> float | None:
+        """Return how far a right row is from a left one that may have it; None where it may not."""
+        t, at = one.row[on], two.row[on]
+        if t is None or at is None or math.isnan(t) or math.isnan(at):  # what is no number is near to nothing
+            return None
+        if not all(_compares(Compare(c, "=", c), one.row, two.row) for c in by):
+            return None
+        if any(o is not None and not o(x.row) for o, x in zip(only.values(), (one, two), strict=True)):
+            return None
+        if (direction == "backward" and at > t) or (direction == "forward" and at < t) or (strict and at == t):
+            return None
+        if residual is not None and not residual(one.row, two.row):
+            return None
+        distance: float = 0 if at == t else abs(t - at)
+        return distance if tolerance is None or distance <= tolerance else None
+
+    def best(one: Tuple, among: Sequence[Tuple]) -> tuple[Tuple | None, float | None]:
+        near = [(two, distance) for two in among if (distance := gap(one, two)) is not None]
+        if not near:
+            return None, tolerance
+        return min(near, key=lambda pair: order(one.row[on], *pair))
+
+    def order(t: Any, two: Tuple, distance: float) -> tuple[Any, ...]:
+        """Return what the least of is chosen; several rows may be infinitely far."""
+        at = two.row[on]
+        return distance, at > t, at if at > t else -at, _Last((_rank(two.row[ties]) if ties else (), two.place))
+
+    for one in kept["left"]:
+        two, _ = best(one, kept["right"])
+        t, leaves = one.row[on], one.batch if one.row[on] is None else None
+        for batch in range(one.batch, len(batches)) if leaves is None else ():
+            _, wait = best(one, [r for r in kept["right"] if r.batch <= batch])
+            far = 0 if direction == "backward" else math.inf if wait is None else wait
+            if t + far < mark(batch) or (direction == "backward" and strict and t <= mark(batch)):
+                leaves = batch
+                break
+        if delays is None and t is None:
+            leaves = None  # without a clock nothing leaves before the end
+        if two is not None or "left" in kind.preserved:
+            result.rows.append((one.row, None if two is None else two.row, leaves))
+    return result
+
+
+class _Last:
+    """Turns an order around: of two places the later one is the less."""
+
+    def __init__(self, place: Any) -> None:
+        self.place = place
+
+    def __lt__(self, other: _Last) -> bool:
+        return bool(other.place < self.place)

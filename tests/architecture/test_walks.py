@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import weft
+from weft.routing import AsofScheme
 
 ROOT = Path(weft.__file__).parent
 ROOMS = ("engine", "routing", "documents", "spec")
@@ -87,6 +88,23 @@ def test_a_tuple_and_a_decision_enter_no_file_twice(kind: str, tmp_path: Path) -
     assert not twice
     wanted = {"engine/route.py", "engine/arrivals.py", "engine/worker.py", "engine/step.py", "engine/pairs.py"}
     assert wanted | {"engine/migrate.py", "engine/control.py", f"routing/{family}/scheme.py"} <= set(entered)
+
+
+def test_a_left_row_of_an_as_of_join_enters_no_file_twice(tmp_path: Path) -> None:
+    scheme = AsofScheme(enough=0, hot=0.5)
+    join = weft.local.AsofJoin(
+        rows(0).schema, rows(0).schema, on="id", by="k", ties="x", delay=5, tasks=3, scheme=scheme, state=str(tmp_path)
+    )
+
+    def run() -> None:
+        for batch in range(4):
+            for _ in join.feed(rows(batch), rows(batch + 9)):
+                pass
+
+    entered, twice = walked(run)
+    assert not twice
+    files = {f"engine/asof/{file}.py" for file in ("joiner", "route", "step", "search", "groups", "held", "migrate")}
+    assert files | {"routing/asof.py", "engine/worker.py", "engine/control.py"} <= set(entered)
 
 
 def test_a_document_enters_no_file_twice(tmp_path: Path) -> None:

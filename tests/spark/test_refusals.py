@@ -110,16 +110,6 @@ def test_conditions_that_cannot_be_analyzed_leave_nothing_on_stderr(desk, capfd)
     assert capfd.readouterr().err == ""
 
 
-def test_kinds_that_there_are_not_are_named(desk):
-    left, right = desk.stream("left", [LEFT]), desk.stream("right", [RIGHT])
-    with pytest.raises(SpecError) as refused:
-        weft.join(left, right, on="l.id = r.id", how="left", window=weft.unbounded(), state=desk.state)
-    assert str(refused.value).splitlines()[:2] == [
-        "how='left'.",
-        "Weft supports inner joins: how='inner', every pair once.",
-    ]
-
-
 def test_a_frame_joined_with_itself_by_its_own_columns_is_a_self_join(desk):
     left = desk.stream("left", [LEFT])
     with pytest.raises(

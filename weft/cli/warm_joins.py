@@ -23,14 +23,14 @@ import pyarrow as pa
 from weft.engine import Found, Joiner, Lookup, Shipment, pack_delivery, run_of_table, unpack
 from weft.kernels import checksum
 from weft.kernels.merge import Sorted, merge_all
-from weft.local import Join, LocalRun, NaturalJoin
+from weft.local import AsofJoin, Join, LocalRun, NaturalJoin, asof_join
 from weft.local.parallel import ParallelJoin
-from weft.routing import Adsp, FastJoin, Ordered, Slices, Sta
+from weft.routing import Adsp, AsofScheme, FastJoin, Ordered, Slices, Sta
 from weft.routing.documents import Association
 from weft.spec import Window, last, tumbling, tumbling_rows, within
 from weft.state import TableShelf
 
-__all__ = ["STEPS", "WarmStep", "join_documents", "join_rows", "join_threads", "look_up", "merge_any"]
+__all__ = ["STEPS", "WarmStep", "join_asof", "join_documents", "join_rows", "join_threads", "look_up", "merge_any"]
 
 Way = Literal["made", "sent", "cut"]
 """How tables arrive: made here; sent in a message that nobody may write to; or in one cut into slices, and put together."""
@@ -85,6 +85,30 @@ def join_documents(*, two: bool = False, **options: Any) -> None:
                 join.run.cut = way == "cut"
             for one, other in zip(left, right, strict=True):
                 _drain(join.feed(one, other if two else None))
+
+
+def join_asof(*, on: str = "ts", **options: Any) -> None:
+    """Run an as-of join: made tables at once and in batches, sent ones through a state folder."""
+    ways: tuple[Way, ...] = ("made", "sent", "cut")
+    for way in ways:
+        with tempfile.TemporaryDirectory(prefix="weft-warm-") as folder:
+            left, right = (_tables(seed, 4, 100, "made" if way == "made" else "sent") for seed in (1, 2))
+            select = ["l.id AS x", "r.id AS y"]
+            _drain(iter([asof_join(left[0], right[0], on=on, select=select, **options)]))
+            delay = "5 seconds" if on == "ts" else None
+            state = None if way == "made" else folder
+            scheme = AsofScheme(enough=0, hot=0.2)
+            join = AsofJoin(
+                left[0].schema, right[0].schema, on=on, select=select, delay=delay, tasks=2, state=state, scheme=scheme,
+                **options,
+            )  # fmt: skip
+            if way != "made":
+                join.run = _SentRun(join.run.joiner, join.run.sources, join.store)
+                join.run.cut = way == "cut"
+            for one, two in zip(left, right, strict=True):
+                half = one.num_rows // 2
+                _drain(join.feed([one.slice(half), one.slice(0, half)], [two]))
+            _drain(join.finish())
 
 
 def join_threads(*, on: str, window: Window) -> None:
@@ -237,6 +261,11 @@ STEPS = (
     WarmStep("self join", (
         partial(join_rows, on="abs(a.f - b.f) <= 1", window=_TIME, aliases=("a", "b"), tasks=2),
         partial(join_rows, on="a.f < b.f AND a.g > b.g", window=last(40), aliases=("a", "b"), unordered=True),
+    )),
+    WarmStep("as of", (
+        partial(join_asof, by="k"), partial(join_asof, by=["s", "k"], direction="nearest", tolerance="9 seconds", ties="k"),
+        partial(join_asof, direction="forward", strict=True, tolerance="9 seconds", where="l.f > r.g AND l.s LIKE 'n%'"),
+        partial(join_asof, on="f", by="k", direction="nearest", tolerance=2.5, where="l.k + 0 = r.k"),
     )),
     WarmStep("schemes", (
         partial(join_rows, on=_BAND, window=_TIME, tasks=4, scheme=Adsp(patience=1, size=8)),

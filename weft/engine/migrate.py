@@ -20,7 +20,7 @@ from weft.spec import Access, JoinSpec
 from weft.state import TaskState
 from weft.types import SIDES, Block, Bools, Rows, Side, Words, columns_at, other
 
-__all__ = ["Moved", "migrate"]
+__all__ = ["Moved", "migrate", "waiting_rows"]
 
 
 @dataclass(frozen=True)
@@ -59,11 +59,11 @@ def migrate(
         if pulled:
             holder.insert(Block.concat(pulled))
         runs[side] = tuple(holder.snapshot())
-    waiting = {side: _waiting(spec, side, task, plan, old) for side in SIDES}
+    waiting = {side: waiting_rows(spec, side, task, plan, old) for side in SIDES}
     return TaskState(plan, runs, old[0].before, old[0].clock, index, waiting), Moved(gained, lost)
 
 
-def _waiting(spec: JoinSpec, side: Side, task: int, plan: Plan, old: Sequence[TaskState]) -> tuple[Run, ...]:
+def waiting_rows(spec: JoinSpec, side: Side, task: int, plan: Plan, old: Sequence[TaskState]) -> tuple[Run, ...]:
     """Return the rows that wait on a task for their windows to end: those that draw it, whatever the plan."""
     if plan.tasks == len(old):
         return old[task].waiting[side]

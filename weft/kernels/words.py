@@ -23,7 +23,7 @@ from weft.kernels.jit import kernel
 from weft.types import U32, WORD_MAX, WORD_MIN, Bools, Words
 
 __all__ = [
-    "counts_up", "draws", "float_of", "float_range", "float_words", "in_microseconds", "mix_words", "narrow",
+    "counts_up", "decimal_words", "draws", "float_of", "float_range", "float_words", "in_microseconds", "mix_words", "narrow",
     "words_of",
 ]  # fmt: skip
 
@@ -99,6 +99,12 @@ def _decimal_halves(array: pa.Array) -> Words:
     if len(array) == 0 or array.buffers()[1] is None:
         return np.zeros((len(array), 2), np.int64)
     return np.frombuffer(array.buffers()[1], np.int64, 2 * len(array), array.offset * 16).reshape(-1, 2)
+
+
+def decimal_words(array: pa.Array) -> tuple[Words, Words]:
+    """Return the two words of decimals of any width: together they are exact."""
+    halves = _decimal_halves(array)
+    return halves[:, 0].copy(), halves[:, 1].copy()
 
 
 def _wide_decimal(array: pa.Array) -> Words:

@@ -17,7 +17,7 @@ from weft.documents import DocumentReader
 from weft.engine import Inputs
 from weft.engine.natural import code_documents, document_inputs
 from weft.local.analyze import Analyzed
-from weft.spec import JoinSpec, TimeOrder, Tumbling, Window, Within, lags_of, window_column
+from weft.spec import Delays, JoinSpec, TimeOrder, Tumbling, Window, Within, lags_of, window_column
 from weft.types import SIDES, Side
 
 __all__ = ["DocumentSource", "Refused", "TableSource", "carried", "time_orders"]
@@ -135,9 +135,11 @@ def _order(field: pa.Field) -> TimeOrder:
     return TimeOrder(None if said in (None, _ENDLESS) else int(said), endless=said == _ENDLESS)
 
 
-def carried(schema: pa.Schema, window: Window, times: Mapping[str, Side], *, one_stream: bool) -> pa.Schema:
+def carried(
+    schema: pa.Schema, window: Window, times: Mapping[str, Side], *, one_stream: bool, lags: Delays | None = None
+) -> pa.Schema:  # fmt: skip
     """Return the schema of a result whose columns `times` are the times of the sides, with what they say of their order."""
-    lags = lags_of(window, one_stream=one_stream)
+    lags = lags_of(window, one_stream=one_stream) if lags is None else lags
     for name, side in times.items():
         lag = lags.of(side)
         said = _ENDLESS if lag is None else str(lag).encode()

@@ -7,6 +7,7 @@ one file, the simplest four share `fixed`; a family has a folder: `fastjoin`, `a
 from __future__ import annotations
 
 from weft.routing.adsp import Adsp, AreaPlan, Ordered
+from weft.routing.asof import AsofPlan, AsofScheme, noted
 from weft.routing.biclique import Biclique, BicliquePlan, OverBiclique
 from weft.routing.conditions import Need, compared_columns, equality_columns, ordering, time_columns
 from weft.routing.documents import DocumentPlan
@@ -31,11 +32,12 @@ from weft.routing.slices import SlicePlan, Slices
 from weft.routing.sta import Sta, StaPlan
 
 __all__ = [
-    "MOST_TASKS", "PLANS", "PLUGINS", "SCHEMES", "Adsp", "AreaPlan", "BatchView", "Biclique", "BicliquePlan", "Broadcast",
-    "BroadcastPlan", "DocumentPlan", "FastJoin", "FastJoinPlan", "Hash", "HashPlan", "Matrix", "MatrixPlan", "Need", "Notes",
-    "Ordered", "OverBiclique", "Plan", "Range", "RangePlan", "Scheme", "SlicePlan", "Slices", "Split", "SplitPlan", "Sta",
-    "StaPlan", "TaskStats", "best_shape", "compared_columns", "draw_of", "equality_columns", "group_of", "hash_home",
-    "ordering", "owned", "plan_from_json", "scheme_named", "time_columns",
+    "MOST_TASKS", "PLANS", "PLUGINS", "SCHEMES", "Adsp", "AreaPlan", "AsofPlan", "AsofScheme", "BatchView",
+    "Biclique", "BicliquePlan", "Broadcast", "BroadcastPlan", "DocumentPlan", "FastJoin", "FastJoinPlan", "Hash",
+    "HashPlan", "Matrix", "MatrixPlan", "Need", "Notes", "Ordered", "OverBiclique", "Plan", "Range", "RangePlan",
+    "Scheme", "SlicePlan", "Slices", "Split", "SplitPlan", "Sta", "StaPlan", "TaskStats", "best_shape",
+    "compared_columns", "draw_of", "equality_columns", "group_of", "hash_home", "noted", "ordering", "owned",
+    "plan_from_json", "scheme_named", "time_columns",
 ]  # fmt: skip
 
 find_schemes(__path__, __name__)

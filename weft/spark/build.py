@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from weft.engine import Accept, Job, RowJoiner
+from weft.engine import Accept, Job, Joiner, Pairs, RowJoiner
 from weft.errors import SpecError, about
 from weft.kernels import words_of
 from weft.planner import Choice, check_switch, choose
@@ -212,8 +212,8 @@ class Built:
         payload = {side: self.sides[side].arrow for side in SIDES}
         derived: dict[Side, Derived] = {side: self.sides[side].inputs.derived(self.spec.side(side)) for side in SIDES}
         job = Job(self.spec, self.choice.scheme, self.choice.index, self.tasks, payload, derived)
-        plan = None if self.where is not None else _static_plan(self.spec, self.choice.scheme, self.tasks, self.sides)
-        joiner = RowJoiner(job, self.accept)
+        plan = None if self.where is not None else self._static_plan()
+        joiner = self._joiner(job)
         routed = self._routed(joiner, plan)
         fields = [
             StructField(field.name, field.dataType, field.nullable or self.spec.kind.absent(side))
@@ -259,7 +259,13 @@ class Built:
     def _both_ways(self) -> bool:
         return self.spec.unordered and bool(self.spec.condition.residual)
 
-    def _routed(self, joiner: RowJoiner, plan: Plan | None) -> DataFrame:
+    def _joiner(self, job: Job) -> Joiner[Pairs]:
+        return RowJoiner(job, self.accept)
+
+    def _static_plan(self) -> Plan:
+        return _static_plan(self.spec, self.choice.scheme, self.tasks, self.sides)
+
+    def _routed(self, joiner: Joiner[Pairs], plan: Plan | None) -> DataFrame:
         streams: list[Side] = ["left"] if self.spec.self_join else ["left", "right"]
         sources = {side: TypedRows(self.sides[side].inputs, joiner.job.payload[side]) for side in SIDES}
         parts = [

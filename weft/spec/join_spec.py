@@ -12,6 +12,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass, field, replace
 
+from weft.spec.asof import Asof
 from weft.spec.kinds import INNER, Kind
 from weft.spec.terms import Access, Compare, Condition, Key, Op, Term
 from weft.spec.window import Delays, Last, Tumbling, TumblingRows, Window, Within
@@ -64,6 +65,8 @@ class JoinSpec:
     unordered: bool = False
     kind: Kind = INNER
     version: int = field(default=1)
+    asof: Asof | None = None
+    """Of an as-of join, which of its right rows a left row has."""
 
     def side(self, side: Side) -> SideSpec:
         """Return the part of one side."""
@@ -104,6 +107,8 @@ class JoinSpec:
             "self join": f"{self.self_join}, unordered {self.unordered}",
             "words": json.dumps([asdict(self.left), asdict(self.right)], sort_keys=True),
         }
+        if self.asof is not None:
+            said["as of"] = self.asof.told()
         return said if self.kind == INNER else {**said, "how": self.kind.name}  # older states say nothing of it
 
     def fingerprint(self) -> str:

@@ -15,8 +15,8 @@ from weft.spec.duration import LONGEST, Duration, microseconds, show_duration
 from weft.types import Side
 
 __all__ = [
-    "Delays", "Last", "Tumbling", "TumblingRows", "Unbounded", "Unit", "Window", "Within", "last", "tumbling",
-    "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "window_column", "within", "written",
+    "Delays", "Last", "Tumbling", "TumblingRows", "Unbounded", "Unit", "Window", "Within", "delays_of", "last",
+    "tumbling", "tumbling_rows", "unbounded", "unit_hint", "unit_shown", "window_column", "within", "written",
 ]  # fmt: skip
 
 
@@ -196,7 +196,7 @@ def within(
     columns = _columns("within", "a time column", on, left, right)
     unit = _unit("within", span, before, after, delay, left_delay, right_delay)
     return Within(
-        lengths["before"], lengths["after"], *columns, _delays("within", delay, left_delay, right_delay), unit
+        lengths["before"], lengths["after"], *columns, delays_of("within", delay, left_delay, right_delay), unit
     )
 
 
@@ -211,7 +211,7 @@ def tumbling(
     length = microseconds("tumbling", size, least=1)
     unit = _unit("tumbling", size, delay, left_delay, right_delay)
     columns = _columns("tumbling", "a time column", on, left, right)
-    return Tumbling(length, *columns, _delays("tumbling", delay, left_delay, right_delay), unit)
+    return Tumbling(length, *columns, delays_of("tumbling", delay, left_delay, right_delay), unit)
 
 
 def last(n: int, /, *, order: str | None = None, left: str | None = None, right: str | None = None) -> Last:
@@ -280,7 +280,8 @@ def _unit(name: str, *given: Duration | None) -> Unit:
     return "number" if True in numbers else "time"
 
 
-def _delays(name: str, both: Duration | None, left: Duration | None, right: Duration | None) -> Delays:
+def delays_of(name: str, both: Duration | None, left: Duration | None, right: Duration | None) -> Delays:
+    """Return the delays that were given, for both sides or for each."""
     if both is not None and (left is not None or right is not None):
         raise SpecError.of(
             f"{name}() got delay= together with left_delay= or right_delay=.",

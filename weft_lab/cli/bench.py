@@ -145,6 +145,20 @@ def inequality(
     return run_inequality(rows, repeat, as_json=as_json)
 
 
+@bench_app.command("asof", epilog=examples("weft-lab bench asof", "weft-lab bench asof --rows 200000 --json"))
+@guarded
+def asof(
+    rows: Annotated[int, typer.Option(min=100, help="Rows per side.")] = 10_000_000,
+    symbols: Annotated[int, typer.Option(min=1, help="Symbols.")] = 1000,
+    repeat: Annotated[int, typer.Option(min=1, help="Number of runs; the best counts.")] = 3,
+    as_json: AsJson = False,
+) -> int:
+    """As-of join of trades with quotes on one thread, compared with Polars and DuckDB: seconds."""
+    from weft_lab.cli.tables import run_asof
+
+    return run_asof(rows, symbols, repeat, as_json=as_json)
+
+
 @bench_app.command(
     "documents",
     epilog=examples("weft-lab bench documents", "weft-lab bench documents --rows 200000 --windows 100 --json"),

@@ -12,7 +12,7 @@ from rich.text import Text
 from weft.cli.output import err, out, print_json
 from weft.errors import SpecError, UnknownName, WeftError
 
-__all__ = ["run_documents", "run_drift", "run_inequality", "run_kernel", "run_skew", "run_spark", "run_sta"]
+__all__ = ["run_asof", "run_documents", "run_drift", "run_inequality", "run_kernel", "run_skew", "run_spark", "run_sta"]
 
 
 def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
@@ -226,6 +226,32 @@ def run_inequality(rows: int, repeat: int, *, as_json: bool) -> int:
     for one in results:
         seconds = [f"{one[f'{name}_s']:.3f} s" for name in ("weft", "duckdb", "polars")]
         table.add_row(f"{one['pairs']:,}", f"{one['share']:.3%}", *seconds, f"{one['ratio']:.2f}")
+    out().print(table)
+    return 0
+
+
+def run_asof(rows: int, symbols: int, repeat: int, *, as_json: bool) -> int:
+    """Measure as-of joins beside Polars and DuckDB."""
+    from weft_lab.bench.asof import run
+
+    try:
+        with _status("making ticks ...", as_json) as say:
+            results = run(rows, symbols, repeat, say)
+    except ImportError as error:
+        raise WeftError.of(
+            f"{error}.", "The benchmark compares with Polars and DuckDB.", "pip install 'weft[peers]'"
+        ) from None
+    if as_json:
+        print_json(results)
+        return 0
+    table = _table(
+        f"as of time by symbol, {rows:,} trades x {rows:,} quotes, {symbols:,} symbols, one thread",
+        "", "matched", "weft", "Polars", "DuckDB", "weft / Polars", "weft / DuckDB",
+    )  # fmt: skip
+    for one in results:
+        seconds = [f"{one[f'{name}_s']:.2f} s" if f"{name}_s" in one else "" for name in ("weft", "polars", "duckdb")]
+        ratios = [f"{one[name]:.2f}" if name in one else "" for name in ("over_polars", "over_duckdb")]
+        table.add_row(one["case"], f"{one['matched']:,}", *seconds, *ratios)
     out().print(table)
     return 0
 

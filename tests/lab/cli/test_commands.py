@@ -20,7 +20,7 @@ COMMANDS = [
     *GROUPS,
     *(
         f"bench {name}"
-        for name in ("kernel", "spark", "kinds", "table", "sta", "documents", "skew", "drift", "inequality")
+        for name in ("kernel", "spark", "kinds", "table", "asof", "sta", "documents", "skew", "drift", "inequality")
     ),
     "paper",
 ]

@@ -148,26 +148,27 @@ class Carried:
     @classmethod
     def of(
         cls, spark: SparkSession, window: Window, inputs: dict[Side, DataFrame], outputs: Sequence[tuple[Side, str] | None],
-        *, one_stream: bool, taken: bool = False, kind: Kind = INNER,
+        *, one_stream: bool, taken: bool = False, kind: Kind = INNER, order: tuple[Delays, dict[Side, int]] | None = None,
     ) -> Carried:  # fmt: skip
         """Work out what a result carries; `outputs` are the input columns that its columns simply are.
 
-        Of two time columns Spark gets that of the left side, but not where only the right one is never NULL.
+        Of two time columns Spark gets that of the left side, but not where only the right one is never NULL. `order` has
+        lags and reaches where they are not those of the window.
         """
-        lags = lags_of(window, one_stream=one_stream)
+        lags = lags_of(window, one_stream=one_stream) if order is None else order[0]
         fields: dict[Side, dict[str, StructField]] = {
             side: {field.name: field for field in inputs[side].schema} for side in SIDES
         }
         reaches: dict[Side, int] = dict.fromkeys(SIDES, 0)
         event_time = None
         times = {side: actual_name(inputs[side], _time_of(window, side)) for side in SIDES}
-        if isinstance(window, (Within, Tumbling)) and window.unit == "time" and lags.known is not None:
-            reaches = {side: reach_of(window, side) for side in SIDES}
+        if isinstance(window, (Within, Tumbling)) and window.unit == "time" and window.delays.known is not None:
+            reaches = {side: reach_of(window, side) for side in SIDES} if order is None else order[1]
             sides = sorted(SIDES, key=kind.absent)
             shown = [
                 time
                 for time in ((side, times[side]) for side in sides)
-                if time in outputs and isinstance(_type(fields, time), TimestampType)
+                if time in outputs and lags.of(time[0]) is not None and isinstance(_type(fields, time), TimestampType)
             ]
             least = spark.conf.get("spark.sql.streaming.multipleWatermarkPolicy", "min") == "min"
             event_time = shown[0] if shown and least and not taken else None

@@ -1,0 +1,138 @@
+"""The step of an as-of join: left rows leave with their right row in the batch after which no nearer one can come.
+
+What is searched is a pure function of the rows that are held and those that came, so what leaves is known before the state is
+saved. Right rows that no left row may have any longer are let go: a left row that is still to come is at the watermark or
+later, and those that wait are known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from weft.engine.arrivals import Arrivals
+from weft.engine.asof.groups import I32
+from weft.engine.asof.held import Held
+from weft.engine.asof.search import Gaps, Search
+from weft.engine.clock import advance, late_rows, watermark
+from weft.engine.pairs import Pairs, cuts, row_bytes
+from weft.engine.preserve import Accept
+from weft.engine.route import LEAVE, STORE, WAIT
+from weft.engine.step import CHUNK, Step, arrived_rows
+from weft.index import Run
+from weft.routing import BatchView, TaskStats
+from weft.spec import JoinSpec
+from weft.spec.asof import Asof
+from weft.state import TaskState
+from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, Words
+
+__all__ = ["asof_step", "beside"]
+
+
+class Leaving(NamedTuple):
+    """Left rows that leave, and their right rows (-1: none)."""
+
+    block: Block
+    rows: Rows
+    found: I32
+
+
+def asof_step(
+    spec: JoinSpec, task: int, state: TaskState, arrivals: Arrivals, accept: Accept | None = None, *, last: bool = False
+) -> Step[Pairs]:  # fmt: skip
+    """Join one batch; behind the `last` one nothing follows, and every left row leaves."""
+    asof = spec.asof
+    assert asof is not None
+    clock = advance(state.clock, arrivals.headers)
+    mark = WORD_MAX if last else watermark(spec, clock)
+    fresh = {side: _of_role(arrivals, side, STORE) for side in SIDES}
+    held = {side: Held(state.runs[side], fresh[side]) for side in SIDES}
+    left, right = held["left"].block, held["right"].block
+    search = Search(asof, left, right, accept)
+    found, apart = search.found()
+    goes = np.ones(len(left), np.bool_) if last else _settled(asof, left, apart, mark)
+    alone = Held(state.waiting["left"], _of_role(arrivals, "left", WAIT))
+    ended = np.ones(len(alone.block), np.bool_) if last else _settled(asof, alone.block, None, mark)
+    runs: dict[Side, tuple[Run, ...]] = {
+        "left": held["left"].after(goes),
+        "right": held["right"].after(_done_with(search, left.words[asof.order[0]][~goes], mark, last)),
+    }
+    after = replace(state, runs=runs, waiting={"left": alone.after(ended, flagged=False), "right": ()}, clock=clock)
+    at_once = _of_role(arrivals, "left", LEAVE)
+    rows = np.flatnonzero(goes)
+    leaving = [
+        Leaving(left, rows, found[rows]), _without(alone.block, np.flatnonzero(ended)),
+        _without(at_once, np.arange(len(at_once))),
+    ]  # fmt: skip
+
+    def pairs() -> Iterator[Pairs]:
+        for one in leaving:
+            yield from _beside(spec, one, right)
+
+    kept = {side: Held(after.runs[side], fresh[side].filter(np.zeros(len(fresh[side]), np.bool_))) for side in SIDES}
+    alive = {side: sum(map(len, kept[side].live)) for side in SIDES}
+    nothing: dict[Side, tuple[int, ...]] = dict.fromkeys(SIDES, ())
+    stats = TaskStats(arrived_rows(arrivals), after.rows, late_rows(arrivals.headers, task), nothing, alive=alive)
+
+    def view_held(side: Side) -> tuple[Words, U32]:
+        return kept[side].block.words, kept[side].block.u
+
+    asking = {"left": fresh["left"].words, "right": fresh["right"].words[:, :0]}
+    stored = {side: fresh[side].words for side in SIDES}
+    view = BatchView(task, state.plan, stored, asking, {side: fresh[side].u for side in SIDES}, view_held)  # type: ignore[arg-type]
+    return Step(after, stats, view, pairs)
+
+
+def _of_role(arrivals: Arrivals, side: Side, role: int) -> Block:
+    return arrivals.blocks[side].filter((arrivals.roles[side] & role) != 0)
+
+
+def _settled(asof: Asof, block: Block, apart: Gaps | None, mark: int) -> Bools:
+    """Tell for which left rows no nearer right row can come: all that come are at `mark` or later.
+
+    `apart` is how far their nearest right rows are; None where they match nothing, and leave when others would that found
+    nothing.
+    """
+    if mark == WORD_MIN or not len(block):
+        return np.zeros(len(block), np.bool_)
+    place = block.words[asof.order[0]]
+    if not asof.ahead:
+        return np.asarray(place <= mark if asof.strict else place < mark)
+    limit = np.uint64(asof.limit)
+    near = np.full(len(block), limit) if apart is None else np.minimum(apart, limit)
+    behind = np.uint64(mark % (1 << 64)) - place.view(np.uint64)  # true where the place is before the mark
+    return np.asarray((place < mark) & (behind > near))
+
+
+def _done_with(search: Search, waiting: Words, mark: int, last: bool) -> Bools:
+    """Tell which right rows no left row may have any longer."""
+    if last or mark == WORD_MIN:
+        return np.full(search.right.words.shape[1], last, np.bool_)
+    return search.superseded(min(mark, int(waiting.min()) if len(waiting) else mark))
+
+
+def _without(block: Block, rows: Rows) -> Leaving:
+    return Leaving(block, rows, np.full(len(rows), -1, np.int32))
+
+
+def _beside(spec: JoinSpec, leaving: Leaving, right: Block) -> Iterator[Pairs]:
+    """Yield left rows beside their right rows; without one, beside NULLs or not at all."""
+    rows, found = leaving.rows, leaving.found
+    if not spec.kind.preserved:
+        rows, found = rows[found >= 0], found[found >= 0]
+    sizes = row_bytes(leaving.block.payload, rows)
+    for low, high in cuts(sizes, len(rows), CHUNK):
+        here = leaving.block.payload.take(pa.array(rows[low:high]))
+        yield Pairs(here, beside(right.payload, found[low:high]))
+
+
+def beside(payload: pa.Table, found: I32) -> pa.Table:
+    """Take rows by number; -1 is a row of NULLs."""
+    schema = pa.schema([field.with_nullable(True) for field in payload.schema])
+    missing = found < 0
+    numbers = pa.array(found, mask=missing) if missing.any() else pa.array(found)
+    return pa.table([column.take(numbers) for column in payload.columns], schema=schema)

@@ -1,0 +1,132 @@
+"""`explain` of as-of joins: which right row a left row has, when it leaves, and what is kept until then."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from weft.planner.explain import Explanation
+from weft.routing import AsofPlan, AsofScheme, Plan
+from weft.spec import JoinSpec, Within, unit_shown
+from weft.spec.asof import Asof, AsofAsked, asof_lags
+from weft.spec.asof_spec import shown_tolerance
+
+__all__ = ["explain_asof"]
+
+_AT = {
+    "backward": ("at or before", "before"),
+    "forward": ("at or after", "after"),
+    "nearest": ("nearest to", "nearest to, but not at,"),
+}
+
+
+def explain_asof(
+    spec: JoinSpec, asked: AsofAsked, scheme: AsofScheme, tasks: int, *, streaming: bool
+) -> Explanation:  # fmt: skip
+    """Explain the match, the routing, and on streams when rows leave and what is kept."""
+    asof = spec.asof
+    assert asof is not None
+    plan = scheme.initial(spec, tasks)
+    parts = [
+        (
+            "join",
+            f"each left row with one right row{', or with NULLs' if spec.kind.preserved else ', if there is one'}",
+        ),
+        ("match", _match(asof, asked)),
+        ("ties", _ties(asof, asked)),
+        ("plan", f"{tasks} task{'s' if tasks != 1 else ''}: {_plan(spec, asked, plan)}"),
+    ]
+    if asof.chooses:
+        parts.insert(2, ("where", f"{asof.where}; right rows are asked in the order of their distance"))
+    if not streaming:
+        return Explanation((*parts, ("state", "none: both sides are read completely, in one batch")))
+    window = spec.window
+    if not isinstance(window, Within) or window.delays.known is None:
+        late = "all left rows at the end of the input, because a side has no delay. Set delay= to let them leave before"
+        return Explanation(
+            (*parts, ("leaves", late), ("state", "grows without bound: both sides are kept until the end"))
+        )
+    show, delays = unit_shown(window.unit), window.delays.known
+    both = show(delays["left"]) if delays["left"] == delays["right"] else (
+        f"{show(delays['left'])} on the left and {show(delays['right'])} on the right"
+    )  # fmt: skip
+    parts += [
+        ("leaves", _leaves(asof)),
+        ("state", _state(asof)),
+        (
+            "late",
+            f"the watermark is the newest time of the slower side less its delay ({both}); rows behind it are dropped",
+        ),
+    ]
+    lags = asof_lags(asof, window)
+    told = [
+        f"{alias}.{name} {_lag(lag, show)}"
+        for alias, name, lag in (("l", window.left, lags.left), ("r", window.right, lags.right))
+    ]
+    return Explanation((*parts, ("order", "from batch to batch, " + ", ".join(told))))
+
+
+def _lag(lag: int | None, show: Callable[[int], str]) -> str:
+    """Say how far out of order a time of the result is."""
+    return "without bound" if lag is None else f"up to {show(lag)} out of order" if lag else "in order"
+
+
+def _match(asof: Asof, asked: AsofAsked) -> str:
+    equal = " and ".join(f"l.{one} = r.{two}" for one, two in asked.by)
+    among = f" among those with {equal}" if equal else ""
+    far = shown_tolerance(asof)
+    return (
+        f"the right row whose {asked.right} is {'' if asof.direction == 'nearest' else 'the nearest '}"
+        f"{_AT[asof.direction][asof.strict]} l.{asked.left}{among}{f', at most {far} away' if far else ''}"
+    )
+
+
+def _ties(asof: Asof, asked: AsofAsked) -> str:
+    first = f"the greatest {asked.ties}, then " if asked.ties else ""
+    same = f"of right rows at the same {asked.right}, {first}the last that arrived"
+    return (
+        f"{same}; of an earlier and a later one at the same distance, the earlier"
+        if asof.direction == "nearest"
+        else same
+    )
+
+
+def _plan(spec: JoinSpec, asked: AsofAsked, plan: Plan) -> str:
+    """Say which task has which rows, now and later."""
+    asof = spec.asof
+    assert asof is not None and isinstance(plan, AsofPlan)
+    if plan.tasks == 1:
+        return plan.describe()
+    if asof.chooses and asof.tolerance is None:
+        uncut = "hot keys are not cut" if asked.by else "no other task has any"
+        return f"{plan.describe()}; {uncut}, because where= without a tolerance may choose any right row"
+    copies = "all right rows within the tolerance are" if asof.chooses else "the right rows at a slice's borders are"
+    if asked.by:
+        return (
+            f"{plan.describe()}; keys too hot for one task are cut into slices of {asked.left}, and {copies} copied to its "
+            "other tasks"
+        )
+    length = ""
+    if plan.length and isinstance(spec.window, Within):
+        length = f", of {unit_shown(spec.window.unit)(plan.length)} at first"
+    return f"slices of {asked.left}{length}, go to tasks in turns; {copies} copied to other tasks"
+
+
+def _leaves(asof: Asof) -> str:
+    if asof.direction == "backward":
+        return f"a left row leaves when the watermark {'reaches' if asof.strict else 'has passed'} its time"
+    far = shown_tolerance(asof)
+    or_else = f", or its time by {far}" if far else "; if its key is not seen again, at the end of the input"
+    return f"a left row leaves when the watermark has passed its nearest right row{or_else}"
+
+
+def _state(asof: Asof) -> str:
+    left = "left rows that wait"
+    far = shown_tolerance(asof)
+    if asof.chooses and not far:
+        return "grows without bound: any right row may be the one that where= chooses. Set tolerance= to bound it"
+    if asof.chooses:
+        return f"{left}, and right rows from {far} before the oldest of them and the watermark"
+    if asof.direction == "forward":
+        return f"{left}, and right rows not before the oldest of them and the watermark"
+    behind = "one right row per key" + (f", if it is within {far}," if far else "")
+    return f"{left}, right rows not before the oldest of them and the watermark, and {behind} before that"
