@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -140,7 +140,7 @@ def find_query(path: str) -> Folder:
         hint = f"name one, such as {path.rstrip('/')}/{below[0][:8]}."
         raise NoSuchState.of(f"There are {len(below)} queries under {path}.", f"They are: {', '.join(below)}.", hint)
     parent, _, start = folder.path.rpartition("/")
-    upper = Folder(folder.system, parent)
+    upper = replace(folder, path=parent)
     named = [name for name in _queries(upper) if start and name.startswith(start)]
     if len(named) == 1:
         return upper / named[0]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from weft.state.folder import Folder, open_folder
+from weft.state.care import Care
+from weft.state.folder import Folder
 from weft.state.memory_store import MemoryStore
 from weft.state.ownership import CHECKPOINT, Holder, known_checkpoint, note_checkpoint
+from weft.state.places import open_folder
 from weft.state.sealed import read_sealed, write_sealed
 from weft.state.segments import Derived, Segment, derived_note, one_chunk, read_words, written_words
 from weft.state.store import Manifest, StateStore
 from weft.state.task import Clock, History, Pinned, TaskState
 
 __all__ = [
-    "CHECKPOINT", "Clock", "Derived", "Folder", "History", "Holder", "Manifest", "MemoryStore", "Pinned", "Segment",
+    "CHECKPOINT", "Care", "Clock", "Derived", "Folder", "History", "Holder", "Manifest", "MemoryStore", "Pinned", "Segment",
     "StateStore", "TaskState", "derived_note", "known_checkpoint", "note_checkpoint", "one_chunk", "open_folder",
     "read_sealed", "read_words", "write_sealed", "written_words",
 ]  # fmt: skip

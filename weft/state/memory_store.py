@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from weft.routing import Plan
-from weft.state.folder import open_folder
+from weft.state.places import open_folder
 from weft.state.store import Manifest, StateStore
 from weft.state.task import History, Pinned, TaskState
 from weft.types import Side

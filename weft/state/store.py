@@ -27,8 +27,9 @@ from weft.index import Run
 from weft.routing import Plan, TaskStats, plan_from_json
 from weft.spec.shapes import check_shape, listed
 from weft.state.flags import flagged, packed_flags
-from weft.state.folder import Folder, open_folder
+from weft.state.folder import Folder
 from weft.state.ownership import Holder
+from weft.state.places import open_folder
 from weft.state.sealed import digest_of, read_sealed, write_sealed
 from weft.state.segments import Derived, Segment, read_segment, write_segment
 from weft.state.task import Clock, History, Pinned, TaskState
