@@ -120,7 +120,8 @@ class Folder:
 
     def _read_part(self, path: str, start: int, length: int) -> pa.Buffer:
         with self.system.open_input_file(path) as file:
-            return pa.py_buffer(file.read_at(length, start))
+            there = max(0, min(length, file.size() - start))
+            return pa.py_buffer(file.read_at(there, start) if there else b"")
 
     def exists(self, name: str) -> bool:
         """Tell whether there is such a file."""

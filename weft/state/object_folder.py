@@ -20,7 +20,7 @@ from weft.errors import SpecError
 from weft.state.folder import Folder
 from weft.state.trouble import unread
 
-__all__ = ["ObjectFolder"]
+__all__ = ["ObjectFolder", "range_of"]
 
 T = TypeVar("T")
 
@@ -29,6 +29,16 @@ GROUP = 100
 
 _NUMBERED = re.compile(r"(\d+)[-.]")
 _RANGE = re.compile(r"\d+-(\d+)")
+
+
+def range_of(batch: int) -> str:
+    """Return the name of the folder of a batch.
+
+    >>> range_of(7), range_of(123)
+    ('0-99', '100-199')
+    """
+    first = batch // GROUP * GROUP
+    return f"{first}-{first + GROUP - 1}"
 
 
 @dataclass(frozen=True)
@@ -47,8 +57,7 @@ class ObjectFolder(Folder):
         found = _NUMBERED.match(name)
         if found is None:
             return f"{self.path}/{name}"
-        first = int(found[1]) // GROUP * GROUP
-        return f"{self.path}/{first}-{first + GROUP - 1}/{name}"
+        return f"{self.path}/{range_of(int(found[1]))}/{name}"
 
     def _put(self, name: str, fill: Callable[[str], T]) -> T:
         """Write an object in its place: nobody sees it before it is whole."""
