@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +13,9 @@ import pytest
 from pyarrow import fs
 
 from tests.s3 import Served
+from tests.state.batches import expected, feed, joined, store
 from weft.errors import SpecError, StateError
+from weft.observe import inspect_query
 from weft.state import Care, Folder, open_folder
 from weft.state.object_folder import ObjectFolder
 
@@ -37,7 +41,7 @@ def test_an_object_is_written_by_one_request_and_read_by_one_and_its_size(folder
     assert s3.proxy.kinds() == {"HEAD": 1, "GET": 1}  # pyarrow asks for the size first, and cannot be told it
     s3.proxy.forget()
     assert folder.find("4.json") is None
-    assert s3.proxy.kinds() == {"HEAD": 1}
+    assert s3.proxy.kinds() == {"HEAD": 2}  # Weft 0.1 had it elsewhere
     s3.proxy.forget()
     assert folder.read_part("3.json", 4, 8).to_pybytes() == b"weftweft"
     assert s3.proxy.kinds() == {"HEAD": 1, "GET": 1}
@@ -146,3 +150,15 @@ def test_without_a_server_the_same_code_runs_over_folders(tmp_path: Path) -> Non
     assert (tmp_path / "bucket/state/0/0-99/7.json").read_bytes() == DATA
     assert (folder / "0").names() == ["7.json"]
     assert replace(folder, path="bucket/none").names() == []
+
+
+def test_state_of_weft_0_1_is_gone_on_with_and_goes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lies one file beside the other, in format 1."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    shutil.copytree(Path(__file__).parent / "format-1", tmp_path / "bucket/state/query")
+    folder = ObjectFolder(fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem()), "bucket/state")
+    found = feed(joined(store(folder, 2), 4, scheme="matrix"), 110)
+    assert found == expected(114, first=4)
+    assert inspect_query(folder / "query").last_good == 113
+    left = [file.name for file in (tmp_path / "bucket/state/query/0").iterdir() if file.is_file()]
+    assert not left

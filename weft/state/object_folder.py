@@ -2,7 +2,8 @@
 
 An object is written by one request and is there as a whole or not at all, so it is written in its place. Folders need not be
 made. Deleting costs as many requests as objects, but for whole folders: so objects of a hundred batches lie in a folder of
-their own (`100-199/150.json`), which goes when nothing in it is needed any more. Whoever asks for `150.json` need not know.
+their own (`100-199/150.json`), which goes when nothing in it is needed any more. Whoever asks for `150.json` need not know. Weft
+0.1 wrote them one beside the other; they are found there too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import pyarrow as pa
 from pyarrow import fs
 
 from weft.errors import SpecError
@@ -59,6 +61,37 @@ class ObjectFolder(Folder):
             return f"{self.path}/{name}"
         return f"{self.path}/{range_of(int(found[1]))}/{name}"
 
+    def _before(self, path: str) -> str:
+        """Return where Weft 0.1 would have written a file, "" if that is the same path."""
+        above, _, name = path.rpartition("/")
+        folder, _, last = above.rpartition("/")
+        return f"{folder}/{name}" if _NUMBERED.match(name) and _RANGE.fullmatch(last) else ""
+
+    def _read(self, path: str) -> pa.Buffer:
+        return self._or_before(super()._read, path)
+
+    def _read_part(self, path: str, start: int, length: int) -> pa.Buffer:
+        return self._or_before(lambda where: Folder._read_part(self, where, start, length), path)
+
+    def _or_before(self, read: Callable[[str], pa.Buffer], path: str) -> pa.Buffer:
+        try:
+            return read(path)
+        except FileNotFoundError:
+            before = self._before(path)
+            if not before:
+                raise
+            return read(before)
+
+    def _look_up(self, path: str) -> fs.FileType:
+        found, before = super()._look_up(path), self._before(path)
+        return super()._look_up(before) if found == fs.FileType.NotFound and before else found
+
+    def info(self, name: str) -> Any:
+        found, before = super().info(name), self._before(self.where(name))
+        if found.type == fs.FileType.NotFound and before:
+            return self._patiently(lambda: self.system.get_file_info(before))
+        return found
+
     def _put(self, name: str, fill: Callable[[str], T]) -> T:
         """Write an object in its place: nobody sees it before it is whole."""
         path = self.where(name)
@@ -87,10 +120,12 @@ class ObjectFolder(Folder):
         """
         try:
             above = self._patiently(lambda: self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True)))
-            ranges = [(info.path, _RANGE.fullmatch(info.base_name)) for info in above]
-            for path, found in ranges:
+            for info in above:
+                found, alone = _RANGE.fullmatch(info.base_name), _NUMBERED.match(info.base_name)
                 if found is not None and int(found[1]) < before:
-                    self._drop_range(path, needed)
+                    self._drop_range(info.path, needed)
+                elif found is None and alone is not None and int(alone[1]) < before and info.base_name not in needed:
+                    self._deleted(info.path, lambda path=info.path: self._delete(path))  # type: ignore[misc]  # of Weft 0.1
         except OSError as error:
             raise unread(self.path, error) from error
 
