@@ -12,7 +12,7 @@ import os
 import uuid
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pyarrow as pa
@@ -42,7 +42,9 @@ class Folder:
     care: Care = field(default_factory=Care, kw_only=True)
 
     def __truediv__(self, name: str) -> Self:
-        return replace(self, path=f"{self.path}/{name}")
+        made = object.__new__(type(self))  # `replace` takes ten times as long, and every file is asked for this way
+        made.__dict__.update(self.__dict__, path=f"{self.path}/{name}")
+        return made
 
     def __str__(self) -> str:
         return self.path

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -71,7 +71,7 @@ class Segment:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as JSON data."""
-        return {name: value for name, value in asdict(self).items() if value or name not in ("pack", "at", "data")}
+        return {name: value for name, value in self.__dict__.items() if value or name not in ("pack", "at", "data")}
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Segment:
@@ -91,7 +91,8 @@ class Segment:
 
 def write_segment(folder: Folder, name: str, run: Run, derived: Derived | None = None) -> Segment:
     """Write a run into a file of its own and return its entry. The same run gives the same bytes."""
-    run, batch = run.compacted(), _columns(run.compacted(), derived or {})
+    run = run.compacted()
+    batch = _columns(run, derived or {})
     data = folder.write_through(name, lambda sink: _write(sink, batch))
     return _entry(name, run, data)
 
