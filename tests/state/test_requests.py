@@ -149,3 +149,13 @@ def test_tasks_that_were_sent_different_rows_part(folder: Folder, late: int) -> 
     state.claim(Holder(run, "a", f"{run} 2"), lead=True)
     for task in range(3):
         state.finish(task, 5, {}, 3, "three")
+
+
+def test_a_store_that_fails_again_and_again_changes_no_pair(folder: Folder, s3: Served) -> None:
+    kinds = ("503", "", "cut", "", "refuse", "", "500", "", "")
+    s3.proxy.fault = lambda method, path, number: kinds[number % len(kinds)]
+    query = Query(folder)
+    found = query.batches(5)
+    assert found == expected(5)
+    s3.proxy.fault = None
+    assert inspect_query(folder / "query").last_good == 4
