@@ -27,6 +27,8 @@ __all__ = ["Cache", "private_cache"]
 _OURS = re.compile(r"([0-9a-f]{16}-\d+\.arrow|[0-9a-f]{32}\.json)(\.\d+-[0-9a-f]{8})?")
 _UNUSED = 3600
 """Seconds after which a copy that nobody reads any more may go."""
+_PATIENCE = 2.0
+"""Seconds that one task waits for what another fetches."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +86,12 @@ class Cache:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Let others of this machine who ask for the same wait."""
+        """Let others of this machine who ask for the same wait, but not for long: who holds it may wait for a service."""
         file = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=self.handle)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            until = time.monotonic() + _PATIENCE
+            while not _taken(file) and time.monotonic() < until:
+                time.sleep(0.005)
             yield
         finally:
             os.close(file)
@@ -103,6 +107,14 @@ class Cache:
         except FileNotFoundError:
             return None
         return found if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() else None
+
+
+def _taken(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

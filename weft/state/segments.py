@@ -78,7 +78,11 @@ class Segment:
         """Read the entry from JSON data."""
         made = cls(**data)
         check_shape(made)
-        if not _NAME.fullmatch(made.name) or (made.pack and not _PACK.fullmatch(made.pack)) or made.at < 0:
+        if (
+            not _NAME.fullmatch(made.name)
+            or (made.pack and not _PACK.fullmatch(made.pack))
+            or min(made.at, made.bytes) < 0
+        ):
             raise ValueError(f"{made.name!r} is not a segment")
         return made
 
