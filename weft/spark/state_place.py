@@ -37,7 +37,7 @@ class StatePlace:
         folder = f"{query}.{self.name}" if self.name else query
         return StateStore(open_folder(self.path, self.care), folder, job.spec.fingerprint(), self.retain, job.derived)
 
-    def opened(self, job: Job, query: str | None, run: str) -> StateStore | None:
+    def opened(self, job: Job, query: str | None, run: str = "") -> StateStore | None:
         """Open the state of this join in the query that a task works for, in one run of it; a static join has none."""
         return None if query is None else self.store(job, query).working_for(run)
 
