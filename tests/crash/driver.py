@@ -24,7 +24,7 @@ def quick_session(folder: Path, master: str, more: list[str]) -> Any:
     return small_session(folder, master, {"spark.sql.streaming.minBatchesToRetain": "2", **conf})
 
 
-def join_files(folder: Path, master: str, tasks: int, scheme: str, conf: list[str]) -> None:
+def join_files(folder: Path, master: str, tasks: int, scheme: str, conf: list[str], state: str = "") -> None:
     """Join all files there are, and say that it is done."""
     import weft
 
@@ -40,7 +40,7 @@ def join_files(folder: Path, master: str, tasks: int, scheme: str, conf: list[st
     ]
     pairs = weft.join(
         *sides, on=CONDITIONS[scheme], window=weft.within(NEAR, on="ts", delay=DELAY), scheme=schemes[scheme], tasks=tasks,
-        select=["l.id AS l", "r.id AS r"], state=str(folder / "state"),
+        select=["l.id AS l", "r.id AS r"], state=state or str(folder / "state"),
     )  # fmt: skip
     writer = pairs.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).start(str(folder / "out"))
@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--tasks", type=int, default=3)
     parser.add_argument("--scheme", choices=sorted(CONDITIONS), default="range")
+    parser.add_argument("--state", default="")
     parser.add_argument("--conf", action="append", default=[])
     join_files(**vars(parser.parse_args()))
 

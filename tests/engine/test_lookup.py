@@ -18,7 +18,8 @@ from weft.local import Join
 from weft.local.sources import TableSource
 from weft.spec import KINDS, unbounded
 from weft.state import open_folder
-from weft.state.segments import read_segment, write_segment
+from weft.state.contents import read_segment
+from weft.state.segments import write_segment
 from weft.types import SIDES, Side
 from weft_lab.oracle import Batch
 from weft_lab.torture.cases import Predicate

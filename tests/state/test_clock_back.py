@@ -17,13 +17,15 @@ from weft.errors import StateError
 from weft.observe.leftovers import stale_queries
 from weft.state import open_folder
 from weft.state.cache import Cache
-from weft.state.segments import read_segment, write_segment
+from weft.state.contents import read_segment
+from weft.state.segments import write_segment
 
 ROOT = Path(__file__).parents[2] / "weft"
 CLOCKS = re.compile(r"time\.time\(|time_ns|st_[acm]time|\.mtime|datetime\.now|utcnow|\btoday\(|fromtimestamp")
 KNOWN = {
     "state/cache.py": "copies of remote segments go after an hour; one that is missing is fetched again",
-    "state/segments.py": "tells a file from one put in its place, together with its number and the time of its last change",
+    "state/contents.py": "tells a file from one put in its place, together with its number and the time of its last change",
+    "state/reports.py": "which of several reports of a task is shown to people; what tells attempts apart is in their names",
     "observe/listing.py": "shown to people, and asked by `weft state rm`",
     "cli/state.py": "`weft state rm` keeps what was written lately, or in the future",
     "kernels/code_cache.py": "the oldest compiled kernels go",
@@ -69,7 +71,7 @@ def test_copies_are_fetched_again_whatever_the_clock_says(
         held = cache.mapped(name)
         now = time.time()
         monkeypatch.setattr("weft.state.cache.time.time", lambda: now + shift)
-        cache.sweep()
+        cache.sweep(1 << 30)
         assert held is not None and held.to_pybytes() == b"weft"
         assert (cache.mapped(name) is None) == (shift > 0)
     finally:

@@ -12,7 +12,8 @@ from weft.engine import Delivery, pack_delivery, unpack
 from weft.index import Run
 from weft.kernels import words_of
 from weft.state import open_folder
-from weft.state.segments import read_segment, write_segment
+from weft.state.contents import read_segment
+from weft.state.segments import write_segment
 from weft.types import Block
 
 PAYLOAD = pa.table(

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from weft.errors import StateError
 from weft.index import Run
 from weft.state import Folder, open_folder
-from weft.state.segments import Segment, read_segment, write_segment
+from weft.state.contents import read_segment
+from weft.state.segments import Segment, write_segment
 from weft.types import Block
 
 UTC = dt.timezone.utc

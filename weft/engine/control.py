@@ -15,7 +15,7 @@ from weft.routing import Plan, Scheme, TaskStats, plan_from_json
 from weft.spec import JoinSpec
 from weft.state import Clock, History, Manifest, Pinned, StateStore
 
-__all__ = ["manifest_before", "next_plan", "pin_next", "pinned_for"]
+__all__ = ["manifest_before", "manifests_before", "next_plan", "pin_next", "pinned_for"]
 
 
 def pinned_for(job: Job, store: StateStore | None, batch: int) -> Pinned:
@@ -34,8 +34,9 @@ def pin_next(job: Job, store: StateStore, batch: int, pinned: Pinned, clock: Clo
     """
     stats = list[TaskStats]()
     if batch > 0:
-        old = plan_from_json(manifest_before(store, batch, 0).plan)
-        stats = [TaskStats.of_json(manifest_before(store, batch, task).stats) for task in range(old.tasks)]
+        old = plan_from_json(manifest_before(store, batch, 0, known=pinned.history).plan)
+        found = manifests_before(store, batch, range(old.tasks), known=pinned.history)
+        stats = [TaskStats.of_json(manifest.stats) for manifest in found]
     else:
         store.introduce(job.spec.identity())
         store.pin(0, pinned, "first plan")
@@ -59,16 +60,31 @@ def next_plan(spec: JoinSpec, scheme: Scheme, plan: Plan, stats: Sequence[TaskSt
     return (after, reason) if after.preserves(spec) else (plan, "")  # whatever it wants, an outer join stays exact
 
 
-def manifest_before(store: StateStore, batch: int, task: int, history: str | None = None) -> Manifest:
-    """Return what a task knew after the batch before; with `history`, of that very history."""
-    found = store.manifest(task, batch - 1)
+def manifest_before(
+    store: StateStore, batch: int, task: int, history: str | None = None, known: str = ""
+) -> Manifest:  # fmt: skip
+    """Return what a task knew after the batch before; with `history`, of that very history.
+
+    What was `known` of that history may be on this machine.
+    """
+    return manifests_before(store, batch, [task], history, known)[0]
+
+
+def manifests_before(
+    store: StateStore, batch: int, tasks: Sequence[int], history: str | None = None, known: str = ""
+) -> list[Manifest]:  # fmt: skip
+    """Return what tasks knew after the batch before."""
+    found = store.manifests(tasks, batch - 1, history or known)
+    return [_whole(store, batch, task, one, history) for task, one in zip(tasks, found, strict=True)]
+
+
+def _whole(store: StateStore, batch: int, task: int, found: Manifest | None, history: str | None) -> Manifest:
+    where = (store.folder / str(task)).where(f"{batch - 1}.json")
     if found is not None and history not in (None, found.history):
-        raise StateError.foreign(
-            f"{store.folder}/{task}/{batch - 1}.json", "its history differs from that of the manifest of task 0"
-        )
+        raise StateError.foreign(where, "its history differs from that of the manifest of task 0")
     if found is None:
         raise StateError.of(
-            f"{store.folder}/{task}/{batch - 1}.json is missing.",
+            f"{where} is missing.",
             f"It records the state of task {task} after batch {batch - 1}; without it, batch {batch} cannot be joined.",
             "restore the state folder or start from a new checkpoint; inside foreachBatch, consume the whole "
             "DataFrame of every batch (a task whose rows nobody reads never runs).",

@@ -13,7 +13,7 @@ from typing import Any, Generic
 
 from weft.engine.arrivals import Arrivals, Shipment, collect_arrivals
 from weft.engine.clock import refused_rows
-from weft.engine.control import manifest_before, pin_next, pinned_for
+from weft.engine.control import manifest_before, manifests_before, pin_next, pinned_for
 from weft.engine.joiner import Joiner
 from weft.engine.migrate import Moved
 from weft.engine.step import Found, Step
@@ -80,7 +80,7 @@ class Worker(Generic[Found]):
         if marks and marks != {self.pinned.mark} and self.store is not None:
             raise StateError.of(
                 f"Batch {self.batch} was routed by a different plan than task {self.task} reads.",
-                f"{self.store.folder}/plans/{self.batch}.json was changed while the batch ran.",
+                f"{(self.store.folder / 'plans').where(f'{self.batch}.json')} was changed while the batch ran.",
                 "make sure that no other query writes there, and run the batch again.",
             )
         return found
@@ -103,17 +103,17 @@ class Worker(Generic[Found]):
             self.rescaled = f"restarted with {plan.tasks} task{'s' if plan.tasks > 1 else ''}"
         if not laid_out_alike:  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
-        manifests = [first, *(manifest_before(store, self.batch, task, first.history) for task in range(1, old.tasks))]
+        manifests = [first, *manifests_before(store, self.batch, range(1, old.tasks), first.history)]
         states = store.load_all(manifests, old, self.job.payload)
         state, self.moved = self.joiner.migrate(self.task, plan, states)
         return state, manifests[self.task] if self.task < old.tasks else None
 
     def _first(self, store: StateStore) -> Manifest:
         """Return what task 0 knew after the batch before; it always exists, and every replay rewrites it."""
-        first = manifest_before(store, self.batch, 0)
+        first = manifest_before(store, self.batch, 0, known=self.pinned.history)
         store.check(first.fingerprint, self.job.spec.identity())
         if self.pinned.history not in ("", first.history):  # a plan of state format 1 says nothing of it
-            where = f"{store.folder}/plans/{self.batch}.json"
+            where = (store.folder / "plans").where(f"{self.batch}.json")
             raise StateError.foreign(where, "its history differs from that of task 0")
         self.pinned = replace(self.pinned, history=first.history)
         return first

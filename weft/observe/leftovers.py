@@ -17,11 +17,13 @@ from pyarrow import fs
 
 from weft.errors import NoSuchState, StateError, WeftError
 from weft.observe.listing import contents, entries, is_link, is_query
-from weft.state import Folder, known_checkpoint, open_folder, read_sealed
+from weft.state import Care, Folder, known_checkpoint, open_folder, read_sealed
 
 __all__ = ["CheckpointStatus", "Leftover", "asked_for", "look_at", "remove_query", "stale_queries"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
+_SAME = {"file", "hdfs", "viewfs", "s3", "gs", "gcs", "abfs", "abfss"}
+"""Schemes that mean the same to Hadoop and to Weft. `s3a` may be another server to Hadoop, by settings that are not ours."""
 _SPARK = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """An id that Spark gave a query."""
 
@@ -179,8 +181,10 @@ def look_at(path: str, query: str, *, beside: bool) -> CheckpointStatus:
     scheme = _SCHEME.match(path)
     if (scheme and scheme[1] != "file" and "://" not in path) or not (scheme or path.startswith("/")):
         return CheckpointStatus(False, doubt)  # dbfs:/x is no folder of ours, and where x is depends on who asks
+    if scheme and scheme[1] not in _SAME:
+        return CheckpointStatus(False, doubt)
     try:
-        folder = open_folder(path)
+        folder = open_folder(path, Care(patience=5.0))
         if folder.local and not beside:
             return CheckpointStatus(False, f"its checkpoint {path} may be on another machine, so it counts as present")
         if not folder.exists("metadata"):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from weft.errors import NoSuchState, WeftError
 from weft.observe.metrics import disk_use
-from weft.state import CHECKPOINT, Folder, Manifest, open_folder, read_sealed
+from weft.state import CHECKPOINT, TOLD, Folder, Manifest, open_folder, read_sealed
 
 __all__ = [
     "Contents",
@@ -33,8 +33,10 @@ __all__ = [
 ]
 
 _DOCUMENTS = ("spec.json", "owner.json", CHECKPOINT)
-_FOLDERS = re.compile(r"plans|\d+")
-_FILES = re.compile(r"\d+\.json|\d+\.metrics\.json|\d+-\d+(-[0-9a-f]{8})?\.arrow")
+_FOLDERS = re.compile(rf"plans|{TOLD}|\d+")
+_FILES = re.compile(
+    r"\d+\.json|\d+\.metrics\.json|\d+-\d+(-[0-9a-f]{8})?\.arrow|\d+-[0-9a-f]{8}\.pack|t\d+-[0-9a-f]{16}-[0-9a-f]{16}\.json"
+)
 _ASIDE = re.compile(r"\.(.+)\.\d+-[0-9a-f]+")
 """What a file is called while it is written; left over where the writer was killed."""
 
@@ -140,7 +142,7 @@ def find_query(path: str) -> Folder:
         hint = f"name one, such as {path.rstrip('/')}/{below[0][:8]}."
         raise NoSuchState.of(f"There are {len(below)} queries under {path}.", f"They are: {', '.join(below)}.", hint)
     parent, _, start = folder.path.rpartition("/")
-    upper = Folder(folder.system, parent)
+    upper = replace(folder, path=parent)
     named = [name for name in _queries(upper) if start and name.startswith(start)]
     if len(named) == 1:
         return upper / named[0]
@@ -207,8 +209,7 @@ def _ours(above: str, name: str, info: Any) -> bool:
 
 def entries(folder: Folder) -> list[Any]:
     """Return what is directly below a folder, by name."""
-    found = folder.system.get_file_info(fs.FileSelector(folder.path, allow_not_found=True))
-    return sorted(found, key=lambda info: str(info.base_name))
+    return folder.entries()
 
 
 def is_link(folder: Folder, info: Any) -> bool:

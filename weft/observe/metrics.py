@@ -10,7 +10,7 @@ from pyarrow import fs
 
 from weft.errors import WeftError
 from weft.routing.documents import document_measures
-from weft.state import Folder, read_sealed
+from weft.state import Folder, read_reports, read_sealed
 from weft.types import SIDES, Side
 
 __all__ = ["BatchMetrics", "Migration", "disk_use", "imbalance", "read_batch", "read_documents"]
@@ -114,18 +114,8 @@ def read_documents(query: Folder, batch: int) -> dict[str, Any] | None:
 
 
 def _reports(query: Folder, batch: int) -> list[dict[str, Any]]:
-    found = []
-    tasks = _tasks(query, batch)
-    for name in query.names():
-        if not name.isdigit() or (tasks is not None and int(name) >= tasks):
-            continue  # a task of an earlier attempt with more of them
-        folder = query / name
-        try:
-            if folder.exists(f"{batch}.metrics.json"):
-                found.append(read_sealed(folder, f"{batch}.metrics.json"))
-        except (WeftError, OSError):  # collected meanwhile, or torn: metrics decide nothing
-            continue
-    return found
+    """Return what the tasks of a batch report; of a task of an earlier attempt with more of them, nothing."""
+    return read_reports(query, batch, _tasks(query, batch))
 
 
 def _tasks(query: Folder, batch: int) -> int | None:

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import StateError, WeftError
-from weft.kernels import checksum
 from weft.observe.listing import batches_of
 from weft.routing import plan_from_json
-from weft.state import Folder, Manifest, Segment, read_sealed
+from weft.state import Folder, Manifest, Segment, content_of, has_reported, read_sealed
 
 __all__ = ["Damage", "Verifier"]
 
@@ -44,7 +43,10 @@ class Verifier:
     def versions(self, task: int) -> list[int]:
         """Return the batches of which one task has a manifest."""
         if task not in self._versions:
-            self._versions[task] = batches_of(self.query, task)
+            found = batches_of(self.query, task)
+            newest = self._manifest(task, found[-1], must=False) if found else None
+            oldest = newest.oldest if newest is not None else 0  # what is older goes later, in part
+            self._versions[task] = [batch for batch in found if batch >= oldest]
         return self._versions[task]
 
     def good(self, batch: int) -> bool:
@@ -82,7 +84,7 @@ class Verifier:
 
     def document(self, folder: Folder, name: str, batch: int | None = None) -> dict[str, Any]:
         """Return a document's body, {} if it cannot be read."""
-        where = f"{folder}/{name}"
+        where = folder.where(name)
         if where not in self._documents:
             try:
                 self._documents[where] = read_sealed(folder, name)
@@ -101,7 +103,7 @@ class Verifier:
         folder, name = self.query / str(task), f"{batch}.json"
         if not folder.exists(name):
             if must and not self._running(batch, f"task {task} has not finished it"):
-                self._bad(f"{folder}/{name}", "it is missing", batch)
+                self._bad(folder.where(name), "it is missing", batch)
             return None
         body = self.document(folder, name, batch)
         if not body:
@@ -109,10 +111,10 @@ class Verifier:
         try:
             manifest = Manifest.of_json(body)
         except (KeyError, TypeError, ValueError, AttributeError):
-            self._bad(f"{folder}/{name}", "it is not a manifest", batch)
+            self._bad(folder.where(name), "it is not a manifest", batch)
             return None
         if manifest.task != task or manifest.batch != batch:
-            self._bad(f"{folder}/{name}", f"it is that of task {manifest.task}, batch {manifest.batch}", batch)
+            self._bad(folder.where(name), f"it is that of task {manifest.task}, batch {manifest.batch}", batch)
             return None
         return manifest
 
@@ -126,27 +128,31 @@ class Verifier:
         try:
             plan_from_json(body["plan"])
         except (KeyError, TypeError, AttributeError, WeftError) as error:
-            return self._bad(f"{folder}/{name}", f"it is not a plan ({_why(error)})", batch)
+            return self._bad(folder.where(name), f"it is not a plan ({_why(error)})", batch)
         return True
 
     def _segment(self, manifest: Manifest, segment: Segment) -> bool:
         folder = self.query / str(manifest.task)
-        where = f"{folder}/{segment.name}"
-        if where not in self._segments:
-            self._segments[where] = self._whole(folder, segment, where, manifest.batch)
-        return self._segments[where]
+        where = folder.where(segment.file) if segment.file else folder.where(f"{manifest.batch}.json")
+        key = f"{where} {segment.name}"
+        if key not in self._segments:
+            self._segments[key] = self._whole(folder, segment, where, manifest.batch)
+        return self._segments[key]
 
     def _whole(self, folder: Folder, segment: Segment, where: str, batch: int) -> bool:
-        info = folder.system.get_file_info(where)
-        if not info.is_file:
-            return self._bad(where, "it is missing" if info.type.name == "NotFound" else "it is not a file", batch)
-        if info.size != segment.bytes:
-            return self._bad(where, f"it has {info.size} bytes, the manifest says {segment.bytes}", batch)
+        if segment.file:
+            info = folder.info(segment.file)
+            if not info.is_file:
+                return self._bad(where, "it is missing" if info.type.name == "NotFound" else "it is not a file", batch)
+            if info.size < segment.at + segment.bytes or (not segment.pack and info.size != segment.bytes):
+                return self._bad(
+                    where, f"it has {info.size} bytes, the manifest says {segment.at + segment.bytes}", batch
+                )
         if not self.deep:
             return True
         try:
-            if checksum(memoryview(folder.read(segment.name))) != segment.checksum:
-                return self._bad(where, "its checksum does not match the manifest", batch)
+            if why := segment.damage(content_of(folder, segment)):
+                return self._bad(where, why, batch)
         except (WeftError, OSError) as error:
             return self._bad(where, _why(error), batch)
         return True
@@ -156,7 +162,7 @@ class Verifier:
         if batch != self.batches()[-1]:
             return False
         tasks = [task for task in map(int, filter(str.isdigit, self.query.names())) if batch in self.versions(task)]
-        if all((self.query / str(task)).exists(f"{batch}.metrics.json") for task in tasks):
+        if has_reported(self.query, tasks, batch):
             return False
         self.unfinished = f"batch {batch}: {why}"
         return True

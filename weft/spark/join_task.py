@@ -65,7 +65,7 @@ class Inbox:
         """Take everything in; task 0 claims the state for this run of the query, the others ask whether it may go on."""
         keep_pages()
         here = running_task()
-        store = None if where is None else where.opened(job, here.query)
+        store = None if where is None else where.opened(job, here.query, here.run)
         shipped = [batch for batch in batches if batch.num_rows]
         if store is not None and not shipped:
             raise StateError.of(

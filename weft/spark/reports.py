@@ -73,7 +73,7 @@ def report_state(
     job: Job, where: StatePlace | None, here: RunningTask, pinned: Pinned, outbox: Outbox, newest: int
 ) -> Iterator[pa.RecordBatch]:  # fmt: skip
     """Ship a message without content to task 0, with the note beside it; the first partition does it for all."""
-    store = where.opened(job, here.query) if where is not None and here.partition == 0 else None
+    store = where.opened(job, here.query, here.run) if where is not None and here.partition == 0 else None
     if store is not None and here.batch is not None:
         stamp = Stamp(newest, _state_note(store, here.batch, pinned))
         yield from outbox.ship([(0, _nothing)], stamp)
@@ -87,10 +87,10 @@ def _state_note(store: StateStore, batch: int, pinned: Pinned) -> dict[str, int 
     """Return what the state holds when a batch begins, and whether the batch migrates it."""
     empty = note_of(state_rows=0, state_bytes=0, migrations=0)
     try:
-        first = store.manifest(0, batch - 1) if batch else None
+        first = store.manifest(0, batch - 1, pinned.history) if batch else None
         if first is None:
             return empty
-        others = [store.manifest(task, batch - 1) for task in range(1, int(first.plan["tasks"]))]
+        others = store.manifests(range(1, int(first.plan["tasks"])), batch - 1, pinned.history)
         migrations = int(plan_from_json(first.plan) != pinned.plan)
     except StateError:  # the join tasks read the same files and say what is wrong with them
         return empty

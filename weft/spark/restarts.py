@@ -57,7 +57,7 @@ def _check_copy(query: str, store: StateStore, checkpoint: str) -> None:
 
 def check_whole(store: StateStore, batch: int, tasks: int) -> None:
     """Refuse a batch that was consumed in part: a task whose rows nobody reads never runs, and its state would be missing."""
-    found = [store.manifest(task, batch) for task in range(tasks)]
+    found = store.manifests(range(tasks), batch)
     missing = [task for task in range(tasks) if found[task] is None]
     others = [task for task, one in enumerate(found) if one and found[0] and one.history != found[0].history]
     if others and not missing:

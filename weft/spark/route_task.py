@@ -84,7 +84,7 @@ def open_route(job: Job, where: StatePlace | None, plan: Plan | None) -> tuple[R
     """Return what a route task works for, and what is pinned for its batch: the plan of a static join is given."""
     keep_pages()  # a Python worker lives for many batches of the same sizes
     here = running_task()
-    store = None if where is None else where.opened(job, here.query)
+    store = None if where is None else where.opened(job, here.query, here.run)
     return here, pinned_for(job, store, here.batch or 0) if plan is None else Pinned(plan)
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import uuid
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 
 from weft.engine import Job
 from weft.errors import SpecError
 from weft.planner import check_tasks
-from weft.state import StateStore, open_folder
+from weft.state import Care, StateStore, open_folder
 
 __all__ = ["JOIN", "TABLE", "StatePlace", "name_for", "state_place", "tasks_for"]
 
@@ -32,15 +32,16 @@ class StatePlace:
     retain: int
     name: str = ""
     join: str = ""
+    care: Care = field(default_factory=Care)
 
     def store(self, job: Job, query: str) -> StateStore:
         """Open the state of this join in one query."""
         folder = f"{query}.{self.name}" if self.name else query
-        return StateStore(self.path, folder, job.spec.fingerprint(), self.retain, job.derived)
+        return StateStore(open_folder(self.path, self.care), folder, job.spec.fingerprint(), self.retain, job.derived)
 
-    def opened(self, job: Job, query: str | None) -> StateStore | None:
-        """Open the state of this join in the query that a task works for; a static join has none."""
-        return None if query is None else self.store(job, query)
+    def opened(self, job: Job, query: str | None, run: str = "") -> StateStore | None:
+        """Open the state of this join in the query that a task works for, in one run of it; a static join has none."""
+        return None if query is None else self.store(job, query).working_for(run)
 
 
 def tasks_for(spark: SparkSession, tasks: object) -> int:
@@ -83,9 +84,14 @@ def state_place(
             f"{keeps}, one folder per query.",
             "give state='file:///var/weft', or set the conf spark.weft.state.",
         )
-    folder = open_folder(path)
+    durability, cache = (
+        str(spark.conf.get(f"spark.weft.{key}", default))
+        for key, default in (("durability", Care.durability), ("cache.bytes", str(Care.cache)))
+    )
+    care = Care.of(durability, cache)
+    folder = open_folder(path, care)
     folder.check_writable()
     if folder.local:  # executors may have another working directory
         path = folder.path
     retain = int(spark.conf.get("spark.sql.streaming.minBatchesToRetain", "100") or 100)
-    return StatePlace(path, retain, name, uuid.uuid4().hex)
+    return StatePlace(path, retain, name, uuid.uuid4().hex, care)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
-from weft.state.folder import Folder, open_folder
+from weft.state.care import Care
+from weft.state.contents import content_of
+from weft.state.folder import Folder
+from weft.state.manifest import Manifest
 from weft.state.memory_store import MemoryStore
 from weft.state.ownership import CHECKPOINT, Holder, known_checkpoint, note_checkpoint
+from weft.state.places import open_folder
+from weft.state.reports import TOLD, has_reported, read_reports
 from weft.state.sealed import read_sealed, write_sealed
 from weft.state.segments import Derived, Segment, derived_note, one_chunk, read_words, written_words
-from weft.state.store import Manifest, StateStore
+from weft.state.store import StateStore
 from weft.state.tables import TablePin, TableShelf, TableVersion
 from weft.state.task import Clock, History, Pinned, TaskState
 
 __all__ = [
-    "CHECKPOINT", "Clock", "Derived", "Folder", "History", "Holder", "Manifest", "MemoryStore", "Pinned", "Segment",
-    "StateStore", "TablePin", "TableShelf", "TableVersion", "TaskState", "derived_note", "known_checkpoint",
-    "note_checkpoint", "one_chunk", "open_folder", "read_sealed", "read_words", "write_sealed", "written_words",
+    "CHECKPOINT", "TOLD", "Care", "Clock", "Derived", "Folder", "History", "Holder", "Manifest", "MemoryStore",
+    "Pinned", "Segment", "StateStore", "TablePin", "TableShelf", "TableVersion", "TaskState", "content_of", "derived_note",
+    "has_reported", "known_checkpoint", "note_checkpoint", "one_chunk", "open_folder", "read_reports", "read_sealed",
+    "read_words", "write_sealed", "written_words",
 ]  # fmt: skip

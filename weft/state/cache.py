@@ -1,4 +1,4 @@
-"""Copies of remote segments on this machine: a folder of ours alone, in the temporary folder that everybody shares.
+"""Copies of remote segments and documents on this machine: a folder of ours alone, in the temporary folder that everybody shares.
 
 Whoever may write there knows its name and can be first. So it is opened without following a link and asked whose it is, and
 files are made, replaced and deleted only below that open folder, whatever its path has come to mean since.
@@ -7,6 +7,7 @@ files are made, replaced and deleted only below that open folder, whatever its p
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import re
 import stat
@@ -23,9 +24,11 @@ from weft.errors import StateError
 
 __all__ = ["Cache", "private_cache"]
 
-_OURS = re.compile(r"[0-9a-f]{16}-\d+\.arrow(\.\d+-[0-9a-f]{8})?")
+_OURS = re.compile(r"([0-9a-f]{16}-\d+\.arrow|[0-9a-f]{32}\.json)(\.\d+-[0-9a-f]{8})?")
 _UNUSED = 3600
 """Seconds after which a copy that nobody reads any more may go."""
+_PATIENCE = 2.0
+"""Seconds that one task waits for what another fetches."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +56,7 @@ class Cache:
             with contextlib.suppress(FileNotFoundError):  # another task was faster
                 os.utime(name, ns=(time.time_ns(), found.st_mtime_ns), dir_fd=self.handle, follow_symlinks=False)
 
-    def keep(self, name: str, data: pa.Buffer) -> bool:
+    def keep(self, name: str, data: pa.Buffer | bytes) -> bool:
         """Write a copy aside and put it in its place. False: there is no room, and no copy."""
         aside = f"{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
         try:
@@ -66,12 +69,32 @@ class Cache:
             return False
         return True
 
-    def sweep(self) -> None:
-        """Delete the copies that nobody has read for long: files of ours by name and kind, and nothing else."""
-        for name in os.listdir(self.handle):
-            found = self._stat(name) if _OURS.fullmatch(name) else None
-            if found is not None and found.st_atime < time.time() - _UNUSED:
+    def sweep(self, most: int) -> None:
+        """Delete copies that nobody has read for long, then those read longest ago, until they take at most `most` bytes.
+
+        Only files of ours by name and kind go. What is mapped stays whole for whoever has mapped it.
+        """
+        named = ((name, self._stat(name)) for name in os.listdir(self.handle) if _OURS.fullmatch(name))
+        copies = sorted(
+            ((found.st_atime, found.st_size, name) for name, found in named if found is not None), reverse=True
+        )
+        unused, held = time.time() - _UNUSED, 0
+        for read, size, name in copies:
+            held += size
+            if read < unused or held > most:
                 self._delete(name)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Let others of this machine who ask for the same wait, but not for long: who holds it may wait for a service."""
+        file = os.open("lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600, dir_fd=self.handle)
+        try:
+            until = time.monotonic() + _PATIENCE
+            while not _taken(file) and time.monotonic() < until:
+                time.sleep(0.005)
+            yield
+        finally:
+            os.close(file)
 
     def _delete(self, name: str) -> None:
         with contextlib.suppress(FileNotFoundError):
@@ -84,6 +107,14 @@ class Cache:
         except FileNotFoundError:
             return None
         return found if stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() else None
+
+
+def _taken(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @contextmanager

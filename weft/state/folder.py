@@ -1,28 +1,36 @@
-"""Where the state is: any path that `pyarrow.fs` opens, with whole-file reads and write-aside-and-rename.
+"""Where the state is: a folder on some file system, with whole-file reads, and writes that nobody sees half done.
 
-The only place of Weft that touches files during a join. On a local disk files and folders are for nobody but their owner. What
+The only place of Weft that touches files during a join. This one writes aside and renames: local disks, shared mounts, HDFS.
+Object stores have no rename (`weft.state.object_folder`). On a local disk files and folders are for nobody but their owner. What
 cannot be written is told with the room that there is.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import os
 import uuid
-from collections.abc import Callable
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from pyarrow import fs
+from typing_extensions import Self
 
 from weft.errors import SpecError, StateError
+from weft.state.care import Care
+from weft.state.local_disk import forget, fresh_file, made_folder, synced
+from weft.state.retries import patiently
+from weft.state.trouble import missing, undeleted, unread, unwritten
 
-__all__ = ["Folder", "forget", "fresh_file", "made_folder", "open_folder", "undeleted", "unread", "unwritten"]
+__all__ = ["Folder"]
 
 T = TypeVar("T")
+
+_AT_ONCE = 16
+"""Requests that a task has under way at a time."""
 
 
 @dataclass(frozen=True)
@@ -31,9 +39,12 @@ class Folder:
 
     system: fs.FileSystem
     path: str
+    care: Care = field(default_factory=Care, kw_only=True)
 
-    def __truediv__(self, name: str) -> Folder:
-        return Folder(self.system, f"{self.path}/{name}")
+    def __truediv__(self, name: str) -> Self:
+        made = object.__new__(type(self))  # `replace` takes ten times as long, and every file is asked for this way
+        made.__dict__.update(self.__dict__, path=f"{self.path}/{name}")
+        return made
 
     def __str__(self) -> str:
         return self.path
@@ -43,33 +54,65 @@ class Folder:
         """Tell whether files can be memory-mapped in place."""
         return isinstance(self.system, fs.LocalFileSystem)
 
+    @property
+    def packed(self) -> bool:
+        """Tell whether each request counts, so that few and large files are to be written."""
+        return False
+
+    def where(self, name: str) -> str:
+        """Return the path of a file."""
+        return f"{self.path}/{name}"
+
     def names(self) -> list[str]:
         """Return the names of files and folders directly below, sorted; none if there is no such folder, or it is a file."""
         try:
-            return sorted(self._names())
+            return sorted(self._patiently(self._names))
         except NotADirectoryError:
             return []
         except OSError as error:
             raise unread(self.path, error) from error
 
     def _names(self) -> list[str]:
-        found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
-        return [info.base_name for info in found]
+        return [info.base_name for info in self._entries()]
+
+    def entries(self) -> list[Any]:
+        """Return what is directly below, by name, with sizes and times."""
+        return sorted(self._patiently(self._entries), key=lambda info: str(info.base_name))
+
+    def _entries(self) -> list[Any]:
+        return list(self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True)))
+
+    def info(self, name: str) -> Any:
+        """Return type and size of a file."""
+        return self._patiently(lambda: self.system.get_file_info(self.where(name)))
 
     def read(self, name: str) -> pa.Buffer:
         """Return a whole file, memory-mapped where possible."""
-        path = f"{self.path}/{name}"
+        found = self.find(name)
+        if found is None:
+            raise missing(self.where(name))
+        return found
+
+    def find(self, name: str) -> pa.Buffer | None:
+        """Return a whole file, or None if there is none."""
+        path = self.where(name)
+        return self._got(path, lambda: self._read(path))
+
+    def read_part(self, name: str, start: int, length: int) -> pa.Buffer:
+        """Return a part of a file; less of it where the file ends early."""
+        path = self.where(name)
+        found = self._got(path, lambda: self._read_part(path, start, length))
+        if found is None:
+            raise missing(path)
+        return found
+
+    def _got(self, path: str, read: Callable[[], pa.Buffer]) -> pa.Buffer | None:
         try:
-            return self._read(path)
-        except FileNotFoundError:
-            raise StateError.of(
-                f"{path} is missing.",
-                "An earlier batch of this query wrote it, and the query needs it to continue.",
-                "restore the state folder, or start from a new checkpoint to rebuild the state; "
-                "inside foreachBatch, consume the whole DataFrame of every batch.",
-            ) from None
+            return self._patiently(read)
+        except (FileNotFoundError, NotADirectoryError):
+            return None
         except OSError as error:
-            if self.local and os.path.exists(path) and os.path.getsize(path) == 0:
+            if self.local and os.path.isfile(path) and os.path.getsize(path) == 0:
                 raise StateError.torn(path, "it is empty") from None
             raise unread(path, error) from error
 
@@ -77,9 +120,14 @@ class Folder:
         with pa.memory_map(path) if self.local else self.system.open_input_file(path) as file:
             return file.read_buffer()
 
+    def _read_part(self, path: str, start: int, length: int) -> pa.Buffer:
+        with self.system.open_input_file(path) as file:
+            there = max(0, min(length, file.size() - start))
+            return pa.py_buffer(file.read_at(there, start) if there else b"")
+
     def exists(self, name: str) -> bool:
         """Tell whether there is such a file."""
-        return self._type(f"{self.path}/{name}") != fs.FileType.NotFound
+        return self._type(self.where(name)) != fs.FileType.NotFound
 
     def is_file(self) -> bool:
         """Tell whether there is a file where the folder should be."""
@@ -87,7 +135,7 @@ class Folder:
 
     def _type(self, path: str) -> fs.FileType:
         try:
-            return self._look_up(path)
+            return self._patiently(lambda: self._look_up(path))
         except OSError as error:
             raise unread(path, error) from error
 
@@ -127,13 +175,18 @@ class Folder:
     def _put(self, name: str, fill: Callable[[str], T]) -> T:
         """Let a file be written aside, with its folder where that is missing, and move it to its place; or leave nothing."""
         aside = f"{self.path}/.{name}.{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        lasting = self.local and self.care.durability == "power"
         try:
             try:
                 done = fill(aside)
             except FileNotFoundError:
                 self._make()
                 done = fill(aside)
-            self.system.move(aside, f"{self.path}/{name}")
+            if lasting:
+                synced(aside)
+            self.system.move(aside, self.where(name))
+            if lasting:
+                synced(self.path)
         except BaseException:
             self._forget(aside)
             raise
@@ -141,13 +194,13 @@ class Folder:
 
     def _told(self, name: str, put: Callable[[], T], size: Callable[[], int]) -> T:
         try:
-            return put()
+            return self._patiently(put)
         except OSError as error:
-            raise unwritten(f"{self.path}/{name}", size(), error, self.local) from error
+            raise unwritten(self.where(name), size(), error, self.local) from error
 
     def _make(self) -> None:
         if self.local:
-            made_folder(self.path)
+            made_folder(self.path, lasting=self.care.durability == "power")
         else:
             self.system.create_dir(self.path, recursive=True)
 
@@ -160,32 +213,42 @@ class Folder:
 
     def delete(self, name: str) -> None:
         """Delete a file; one that is already gone is fine (a retry collects the same garbage again)."""
-        path = f"{self.path}/{name}"
-        try:
-            self._delete(path)
-        except FileNotFoundError:
-            pass
-        except OSError as error:
-            raise undeleted(path, error) from error
+        path = self.where(name)
+        self._deleted(path, lambda: self._delete(path))
 
     def _delete(self, path: str) -> None:
         self.system.delete_file(path)
 
     def delete_all(self) -> None:
         """Delete the folder and what is in it; already gone is fine."""
+        self._deleted(self.path, lambda: self.system.delete_dir(self.path))
+
+    def _deleted(self, path: str, delete: Callable[[], None]) -> None:
         try:
-            self.system.delete_dir(self.path)
+            self._patiently(delete)
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise undeleted(self.path, error) from error
+            raise undeleted(path, error) from error
+
+    def _patiently(self, operation: Callable[[], T]) -> T:
+        """Do something; what a service may do later is tried again. A disk here is no service."""
+        return operation() if self.local else patiently(operation, self.care.patience)
+
+    def together(self, calls: Iterable[Callable[[], T]]) -> list[T]:
+        """Make calls and return what they return: one after the other here, at once where each waits for a service."""
+        each = list(calls)
+        if self.local or len(each) < 2:
+            return [call() for call in each]
+        with ThreadPoolExecutor(min(len(each), _AT_ONCE)) as pool:
+            return list(pool.map(lambda call: call(), each))
 
     def check_writable(self) -> None:
         """Raise when nothing can be written here."""
         probe = f".weft-probe-{uuid.uuid4().hex[:8]}"
         try:
             self._put(probe, lambda aside: self._write(aside, b"weft"))
-            self.system.delete_file(f"{self.path}/{probe}")
+            self.system.delete_file(self.where(probe))
         except OSError as error:
             raise SpecError.of(
                 f"The state path {self.path} cannot be written: {error}.",
@@ -194,106 +257,8 @@ class Folder:
             ) from error
 
 
-def open_folder(where: str) -> Folder:
-    """Open a path or URI: `/var/weft`, `file:///var/weft`, `hdfs://…`, `s3://…`, `gs://…`.
-
-    >>> open_folder("/tmp/weft").path
-    '/tmp/weft'
-    """
-    try:
-        if "\0" in where:
-            raise ValueError("it contains a NUL character")  # noqa: TRY301  told with the others
-        if "://" not in where and not where.startswith("file:"):
-            return Folder(fs.LocalFileSystem(), str(Path(os.path.expanduser(where)).absolute()))
-        if where.startswith("file:") and not where.startswith("file://"):
-            where = "file://" + where.removeprefix("file:")
-        system, path = fs.FileSystem.from_uri(where)
-    except (pa.ArrowException, ValueError, OSError) as error:
-        raise SpecError.of(
-            f"The state path {where!r} cannot be opened: {str(error).splitlines()[0].rstrip('.')}.",
-            "Weft opens local paths and the file systems of pyarrow.fs: file, hdfs, s3, gs, abfs.",
-            "write state='file:///var/weft'.",
-        ) from error
-    return Folder(system, path.rstrip("/"))
-
-
 def _size(fill: Callable[[pa.NativeFile], None]) -> int:
     """Return how many bytes something would write."""
     sink = pa.MockOutputStream()
     fill(sink)
     return int(sink.size())
-
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
-
-
-def made_folder(path: str) -> None:
-    """Make a folder and those above it that are missing, mode 0700 whatever the umask; one that is there stays as it is."""
-    if os.path.isdir(path):
-        return
-    above = os.path.dirname(path)
-    if above != path:
-        made_folder(above)
-    with contextlib.suppress(FileExistsError):  # another task was faster, or it is a file: then writing says so
-        os.mkdir(path, 0o700)
-
-
-def fresh_file(path: str) -> int:
-    """Make a file that was not there, mode 0600 whatever the umask, and return its handle."""
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-
-
-def forget(path: str) -> None:
-    """Delete what was written aside; if even that fails, the first error is the one to tell."""
-    with contextlib.suppress(OSError):
-        os.unlink(path)
-
-
-def unwritten(path: str, needed: int | None, error: OSError, local: bool) -> StateError:
-    """Tell which file could not be written, how large it would be, and how much room there is."""
-    why = _why(error)
-    facts = [] if needed is None else [f"It takes {needed:,} bytes"]
-    free = _free(os.path.dirname(path)) if local else None
-    if free is not None:
-        facts.append(f"{free:,} are free there" if facts else f"{free:,} bytes are free there")
-    again = "then start the query again: it continues from the last finished batch."
-    hint = "check the disk or service behind the state path, "
-    if error.errno in _FULL:
-        hint = "free some space, or move the state to a larger disk, "
-    elif error.errno in _CLOSED:
-        hint = "make the state path writable for the driver and every executor, "
-    told = ", and ".join(facts) + ". " if facts else ""
-    return StateError.of(
-        f"{path} cannot be written: {why}.", f"{told}The state of the previous batch is intact.", hint + again
-    )
-
-
-def undeleted(path: str, error: OSError) -> StateError:
-    """Tell which file could not be deleted."""
-    return StateError.of(
-        f"{path} cannot be deleted: {_why(error)}.",
-        "No version that can still be read needs it.",
-        "make the state path writable for the driver and every executor, then start the query again.",
-    )
-
-
-def unread(path: str, error: OSError) -> StateError:
-    """Tell which file or folder could not be read or looked up."""
-    return StateError.of(
-        f"{path} cannot be read: {_why(error)}.",
-        "Nothing was changed.",
-        "check the disk or service behind the state path and its permissions, then start the query again.",
-    )
-
-
-def _why(error: OSError) -> str:
-    return os.strerror(error.errno) if error.errno else str(error).splitlines()[0].rstrip(".")
-
-
-def _free(folder: str) -> int | None:
-    try:
-        found = os.statvfs(folder)
-    except OSError:
-        return None
-    return found.f_bavail * found.f_frsize

@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from weft.routing import Plan
-from weft.state.folder import open_folder
-from weft.state.store import Manifest, StateStore
+from weft.state.manifest import Manifest
+from weft.state.places import open_folder
+from weft.state.store import StateStore
 from weft.state.task import History, Pinned, TaskState
 from weft.types import Side
 
@@ -42,7 +43,7 @@ class MemoryStore(StateStore):
         self.plans.pop(batch - _KEPT, None)
         return pinned
 
-    def manifest(self, task: int, batch: int) -> Manifest | None:
+    def manifest(self, task: int, batch: int, history: str = "") -> Manifest | None:
         return self.states[task, batch][0] if (task, batch) in self.states else None
 
     def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:

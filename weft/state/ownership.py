@@ -12,20 +12,36 @@ when a query starts: a copy of it beside it is refused.
 from __future__ import annotations
 
 import re
+import time
 from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import StateError, WeftError
 from weft.state.folder import Folder
-from weft.state.sealed import read_sealed, write_sealed
+from weft.state.sealed import find_sealed, read_sealed, write_sealed
 
-__all__ = ["CHECKPOINT", "Holder", "known_checkpoint", "note_checkpoint"]
+__all__ = ["CHECKPOINT", "Holder", "is_spark_run", "known_checkpoint", "note_checkpoint"]
 
 OWNER = "owner.json"
 _RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 """An id that Spark gave a run. A program may put names of its own in its place, the same ones again and again."""
 _KEPT = 1000
 """Runs that are remembered."""
+
+_FRESH = 5.0
+"""Seconds for which the tasks of a process take an answer for known where each request counts."""
+_ASKED: dict[tuple[str, str], float] = {}
+"""When this process was last told that a run holds a folder."""
+
+
+def is_spark_run(run: str) -> bool:
+    """Tell whether a run has an id of Spark's, which no other run ever has."""
+    return bool(_RUN.fullmatch(run))
+
+
+def _now() -> float:
+    """Return seconds that also pass while the process or the machine sleeps."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 @dataclass(frozen=True)
@@ -38,7 +54,7 @@ class Holder:
 
     def check(self, folder: Folder) -> dict[str, Any]:
         """Raise if another run has taken the state over since this one began; return what is known of the owner."""
-        held = _owner(folder)
+        began, held = _now(), _owner(folder)
         if self.run in held.get("past", ()):
             raise StateError.of(
                 f"Another run of this query has taken over the state in {folder}.",
@@ -46,7 +62,21 @@ class Holder:
                 "of it.",
                 "stop all but one of them; a second query on the same input needs its own checkpoint.",
             )
+        if len(_ASKED) > _KEPT:
+            _ASKED.clear()
+        _ASKED[str(folder), self.run] = began
         return held
+
+    def still_held(self, folder: Folder) -> None:
+        """Raise if another run has taken the state over; on an object store, as far as this process knew seconds ago.
+
+        What is asked and then written is never one step, so a write of a run that was taken over may slip through either way. It
+        harms nobody: segments are named after their history, and what another history left is refused.
+        """
+        key = str(folder), self.run
+        if folder.packed and is_spark_run(self.run) and _now() - _ASKED.get(key, -_FRESH) < _FRESH:
+            return
+        self.check(folder)
 
     def take(self, folder: Folder) -> None:
         """Take the state over, and make sure that no other join of the same run keeps its state here.
@@ -56,11 +86,13 @@ class Holder:
         """
         for _ in range(2):
             held = self.check(folder)
+            if (held.get("run"), held.get("join")) == (self.run, self.join):
+                return
             if held.get("run") != self.run:
                 before = str(held.get("run", ""))
                 past = [*held.get("past", ()), *([before] if _RUN.fullmatch(before) else [])]
                 write_sealed(folder, OWNER, {"run": self.run, "join": self.join, "past": past[-_KEPT:]})
-            elif held.get("join") != self.join:
+            else:
                 raise StateError.of(
                     f"Two joins of one query keep their state in {folder}.",
                     "Each needs its own folder, or pairs would be lost.",
@@ -70,9 +102,12 @@ class Holder:
 
 def _owner(folder: Folder) -> dict[str, Any]:
     try:
-        return read_sealed(folder, OWNER) if folder.exists(OWNER) else {}
-    except StateError:  # it says nothing that cannot be written again
-        return {}
+        found = find_sealed(folder, OWNER)
+        return {} if found is None else found[0]
+    except StateError as error:
+        if isinstance(error.__cause__, OSError):  # it may say that this run is over, once it can be read
+            raise
+        return {}  # damaged: it says nothing that cannot be written again
 
 
 CHECKPOINT = "checkpoint.json"

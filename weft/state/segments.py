@@ -1,7 +1,7 @@
-"""Segments: one run, one Arrow IPC file, memory-mapped and used as it lies.
+"""Segments: one run, one Arrow IPC file, used as it lies: mapped, or as it came from a store (`weft.state.contents`).
 
 Columns `_w0`, `_w1`, ... hold the words that do not follow from the payload, `_u` the draws, then comes the payload, all in
-order of arrival; `_row` lists the rows in index order. So a mapped segment *is* a run: nothing is sorted again.
+order of arrival; `_row` lists the rows in index order. So a segment *is* a run: nothing is sorted again.
 
 A key that is a plain payload column has its word in that column already, so it is neither shipped nor saved a second time;
 the reader makes it again, which for numbers and timestamps is a look at the same bytes. Which words are left out, and what
@@ -11,10 +11,9 @@ they follow from, stands with the data.
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from weft.errors import StateError
 from weft.index import Run
 from weft.kernels import checksum, words_of
 from weft.spec.shapes import Width, check_shape
-from weft.state.cache import private_cache
 from weft.state.folder import Folder
 from weft.types import Block, Words
 
@@ -33,8 +31,9 @@ __all__ = [
     "Segment",
     "derived_note",
     "one_chunk",
-    "read_segment",
+    "read_run",
     "read_words",
+    "segment_of",
     "write_segment",
     "written_words",
 ]
@@ -45,12 +44,13 @@ Derived = Mapping[int, int]
 _PREFIX = "_w"
 _NOTE = b"weft.words"
 _NAME = re.compile(r"\d+-\d+(-[0-9a-f]{8})?\.arrow")
+_PACK = re.compile(r"\d+-[0-9a-f]{8}\.pack")
 _OPTIONS = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=False)
 
 
 @dataclass(frozen=True)
 class Segment:
-    """What a manifest says of one segment file."""
+    """What a manifest says of one segment: in a file of its own, in a pack with others, or in the manifest itself."""
 
     name: str
     rows: int
@@ -58,24 +58,67 @@ class Segment:
     checksum: str
     newest: int
     span: Width
+    pack: str = ""
+    """The file it is in, from byte `at` on, where it has none of its own."""
+    at: int = 0
+    data: str = ""
+    """Its content, compressed, as text, where it is in no file."""
+
+    @property
+    def file(self) -> str:
+        """Return the name of the file it is in, "" where it is in the manifest."""
+        return "" if self.data else self.pack or self.name
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as JSON data."""
-        return asdict(self)
+        return {name: value for name, value in self.__dict__.items() if value or name not in ("pack", "at", "data")}
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Segment:
         """Read the entry from JSON data."""
         made = cls(**data)
         check_shape(made)
-        if not _NAME.fullmatch(made.name):
+        if (
+            not _NAME.fullmatch(made.name)
+            or (made.pack and not _PACK.fullmatch(made.pack))
+            or min(made.at, made.bytes) < 0
+        ):
             raise ValueError(f"{made.name!r} is not a segment")
         return made
 
+    def damage(self, content: pa.Buffer) -> str:
+        """Tell what is wrong with the content, "" if nothing."""
+        if content.size != self.bytes:
+            return f"it has {content.size} bytes, the manifest says {self.bytes}"
+        return "" if checksum(memoryview(content)) == self.checksum else "its checksum does not match the manifest"
+
 
 def write_segment(folder: Folder, name: str, run: Run, derived: Derived | None = None) -> Segment:
-    """Write a run and return its entry. The same run gives the same bytes."""
-    run, derived = run.compacted(), derived or {}
+    """Write a run into a file of its own and return its entry. The same run gives the same bytes."""
+    run = run.compacted()
+    batch = _columns(run, derived or {})
+    data = folder.write_through(name, lambda sink: _write(sink, batch))
+    return _entry(name, run, data)
+
+
+def segment_of(name: str, run: Run, derived: Derived) -> tuple[Segment, pa.Buffer]:
+    """Return the entry of a run and its content, which is still to be written somewhere."""
+    run, sink = run.compacted(), pa.BufferOutputStream()
+    _write(sink, _columns(run, derived))
+    data = sink.getvalue()
+    return _entry(name, run, data), data
+
+
+def _entry(name: str, run: Run, data: pa.Buffer) -> Segment:
+    return Segment(name, len(run), data.size, checksum(memoryview(data)), run.newest, Width(run.span))
+
+
+def _write(sink: pa.NativeFile, batch: pa.RecordBatch) -> None:
+    with pa.ipc.new_file(sink, batch.schema, options=_OPTIONS) as writer:
+        writer.write_batch(batch)
+
+
+def _columns(run: Run, derived: Derived) -> pa.RecordBatch:
     arrays, names = written_words(run.words, derived)
     arrays += [pa.array(run.u), pa.array(run.row)]
     names += ["_u", "_row"]
@@ -84,23 +127,11 @@ def write_segment(folder: Folder, name: str, run: Run, derived: Derived | None =
     arrays += [one_chunk(column) for column in payload.columns]
     note = {_NOTE: derived_note(derived).encode()}
     schema = pa.schema(fields + [field.with_name(f"p{i}") for i, field in enumerate(payload.schema)], note)
-    batch = pa.record_batch(arrays, schema=schema)
-
-    def fill(sink: pa.NativeFile) -> None:
-        with pa.ipc.new_file(sink, schema, options=_OPTIONS) as writer:
-            writer.write_batch(batch)
-
-    data = folder.write_through(name, fill)
-    return Segment(name, len(run), data.size, checksum(memoryview(data)), run.newest, Width(run.span))
+    return pa.record_batch(arrays, schema=schema)
 
 
-def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
-    """Map a segment and verify it (once per process and file)."""
-    where = f"{folder}/{segment.name}"
-    stamp = _stamp(where) if folder.local else None  # before it is mapped: a file put in its place since is another one
-    data = folder.read(segment.name) if folder.local else _copy(folder, segment)
-    if folder.local and (why := _damage(segment, data, where, stamp)):
-        raise StateError.torn(where, why)
+def read_run(where: str, segment: Segment, data: pa.Buffer, payload: pa.Schema) -> Run:
+    """Return the run of a segment, given its content, which lies in the file `where`."""
     try:
         with pa.ipc.open_file(data) as reader:
             table = reader.read_all()
@@ -118,53 +149,6 @@ def read_segment(folder: Folder, segment: Segment, payload: pa.Schema) -> Run:
     ]
     block = Block(words, columns[first].to_numpy(), pa.table(kept, schema=payload))
     return Run.of(block, columns[first + 1].to_numpy(), segment.newest, segment.span, segment.name)
-
-
-_Stamp = tuple[int, int, int]
-_VERIFIED: dict[tuple[str, str], _Stamp] = {}
-
-
-def _stamp(file: str) -> _Stamp | None:
-    """Return what tells a file from every other that was ever in its place, whatever the clock said when it was written."""
-    try:
-        found = os.stat(file)
-    except FileNotFoundError:
-        return None
-    return found.st_ino, found.st_mtime_ns, found.st_ctime_ns
-
-
-def _damage(segment: Segment, data: pa.Buffer, file: str = "", stamp: _Stamp | None = None) -> str:
-    """Tell what is wrong with the content, "" if nothing; of a local file that has not changed, only once."""
-    if data.size != segment.bytes:
-        return f"it has {data.size} bytes, the manifest says {segment.bytes}"
-    key = file, segment.checksum
-    if stamp is not None and _VERIFIED.get(key) == stamp:
-        return ""
-    if checksum(memoryview(data)) != segment.checksum:
-        return "its checksum does not match the manifest"
-    if len(_VERIFIED) > 100_000:
-        _VERIFIED.clear()
-    if stamp is not None:
-        _VERIFIED[key] = stamp
-    return ""
-
-
-def _copy(folder: Folder, segment: Segment) -> pa.Buffer:
-    """Return a remote segment from this machine's disk; it is fetched if there is no copy, or a damaged one."""
-    name = f"{segment.checksum}-{segment.bytes}.arrow"
-    with private_cache() as cache:
-        here = f"{cache.path}/{name}"
-        stamp = _stamp(here)
-        data = cache.mapped(name)
-        if data is not None and not _damage(segment, data, here, stamp):
-            cache.touch(name)
-            return data
-        fetched = folder.read(segment.name)
-        if why := _damage(segment, fetched):
-            raise StateError.torn(f"{folder}/{segment.name}", why)
-        cache.sweep()
-        kept = cache.mapped(name) if cache.keep(name, fetched) else None
-    return fetched if kept is None else kept  # a disk without room costs the copy, not the join
 
 
 def written_words(words: Words, derived: Derived) -> tuple[list[pa.Array], list[str]]:

@@ -7,117 +7,45 @@
     <state>/<query id>/<task>/<batch>-<n>-<mark>.arrow  segment
     <state>/<query id>/<task>/<batch>.metrics.json  what the batch did; for people, and to see whether tasks agree
 
+On an object store, where each request counts, segments lie in packs or in the manifest (`weft.state.packs`), reports beside each
+other (`weft.state.reports`), and files of a hundred batches in a folder of their own (`weft.state.object_folder`).
+
 `state(b) = f(state(b-1), input(b), plan(b))` is deterministic: a retry, a twin or a replay writes the same bytes again.
 """
 
 from __future__ import annotations
 
-import re
-import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import count
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from threading import Lock
 from typing import Any
 
 import pyarrow as pa
 
 from weft.errors import StateError, StateMismatch
-from weft.index import Run
-from weft.routing import Plan, TaskStats, plan_from_json
-from weft.spec.shapes import check_shape, listed
+from weft.routing import Plan, plan_from_json
+from weft.state.collect import collect, collect_orphans
+from weft.state.contents import read_segments
+from weft.state.documents import Documents
 from weft.state.flags import flagged, packed_flags
-from weft.state.folder import Folder, open_folder
+from weft.state.folder import Folder
+from weft.state.manifest import Manifest
 from weft.state.ownership import Holder
-from weft.state.sealed import digest_of, read_sealed, write_sealed
-from weft.state.segments import Derived, Segment, read_segment, write_segment
+from weft.state.packs import write_segments
+from weft.state.places import open_folder
+from weft.state.reports import find_report, refuse_parted, write_report
+from weft.state.sealed import digest_of, find_sealed, read_sealed, write_sealed
+from weft.state.segments import Derived, Segment
 from weft.state.task import Clock, History, Pinned, TaskState
+from weft.state.trouble import missing
 from weft.types import SIDES, Side
 
-__all__ = ["Manifest", "StateStore"]
+__all__ = ["StateStore"]
 
-
-@dataclass(frozen=True)
-class Manifest:
-    """One version of one task: which segments, and everything needed to go on from them.
-
-    The plan stands in the manifest of task 0 alone, which always exists: it can be long, and all tasks have the same.
-    `history` says where the state came from (`weft.state.task`) and is the same in all tasks of a batch, `since` is that
-    of the batch before: a batch whose tasks were begun under different plans (a crash, then a restart with another number of
-    tasks, and a crash again) is not finished. Format 1 has a digest of the plan in its place, and no `query`.
-    """
-
-    task: int
-    batch: int
-    fingerprint: str
-    plan: dict[str, Any]
-    segments: dict[Side, tuple[Segment, ...]]
-    before: dict[Side, int]
-    clock: dict[str, dict[Side, int]]
-    stats: dict[str, Any]
-    index: str = ""
-    garbage: tuple[tuple[int, str], ...] = ()
-    history: str = ""
-    since: str = ""
-    query: str = ""
-    waiting: dict[Side, tuple[Segment, ...]] = field(default_factory=dict)
-    matched: dict[Side, tuple[str, ...]] = field(default_factory=dict)
-    """Which rows of each segment have found a partner, in joins that ask: a bit per row (`packed_flags`)."""
-
-    @property
-    def files(self) -> tuple[Segment, ...]:
-        """Return the segments of both sides, those of waiting rows too."""
-        return tuple(one for kinds in (self.segments, self.waiting) for entries in kinds.values() for one in entries)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the manifest as JSON data; what only some kinds of joins have is left out by the others."""
-        said = {**self.__dict__, "segments": _entries(self.segments), "garbage": [list(item) for item in self.garbage]}
-        said |= {"waiting": _entries(self.waiting)}
-        return {name: value for name, value in said.items() if value or name not in ("waiting", "matched")}
-
-    @classmethod
-    def of_json(cls, data: dict[str, Any]) -> Manifest:
-        """Read the manifest from JSON data."""
-        segments, waiting = _segments(data["segments"]), _segments(data["waiting"]) if "waiting" in data else {}
-        garbage = tuple((batch, name) for batch, name in listed(data["garbage"]))
-        rest = {"history" if name == "digest" else name: value for name, value in data.items()}
-        made = cls(**{**rest, "segments": segments, "waiting": waiting, "garbage": garbage})
-        check_shape(made)
-        Clock.of_json(made.clock)
-        TaskStats.of_json(made.stats)
-        if not all(side in made.before for side in SIDES):
-            raise KeyError("before")
-        if any(len(flags) != len(segments[side]) for side, flags in made.matched.items()):
-            raise ValueError("matched")
-        return made
-
-
-def _entries(segments: Mapping[Side, Sequence[Segment]]) -> dict[Side, list[dict[str, Any]]]:
-    return {side: [entry.to_json() for entry in entries] for side, entries in segments.items()}
-
-
-def _segments(data: Mapping[Side, Any]) -> dict[Side, tuple[Segment, ...]]:
-    return {side: tuple(Segment.of_json(entry) for entry in listed(data[side])) for side in SIDES}
-
-
-_SWEEP = 10
-"""At least so many batches lie between two searches for stray files."""
 
 _MAPPED: list[tuple[tuple[str, tuple[Manifest, ...], dict[Side, pa.Schema]], tuple[TaskState, ...]]] = []
 """The states of the last migration of this process, at most one entry."""
 _MAPPING = Lock()
-
-_OURS = re.compile(r"\.?(\d+)(\.json|\.metrics\.json|-\d+(-[0-9a-f]{8})?\.arrow)(\.\d+-[0-9a-f]+)?")
-
-
-def _batch_of(name: str) -> int:
-    """Return the batch that wrote a file (or wrote it aside); of a file that is not ours, one that never gets old."""
-    found = _OURS.fullmatch(name)
-    return int(found[1]) if found else sys.maxsize
-
-
-def _versions(folder: Folder) -> list[int]:
-    return [int(name[:-5]) for name in folder.names() if name.endswith(".json") and name[:-5].isdigit()]
 
 
 class StateStore:
@@ -133,11 +61,18 @@ class StateStore:
         self.retain = max(retain, 2)
         self.derived: Mapping[Side, Derived] = derived or {"left": {}, "right": {}}
         self.holder: Holder | None = None
+        self.documents = Documents()
+
+    def working_for(self, run: str) -> StateStore:
+        """Read as part of a run of the query: what cannot change within it is kept on this machine."""
+        self.documents = Documents(run)
+        return self
 
     def claim(self, holder: Holder, *, lead: bool) -> None:
         """Go on as a task of this run, or raise where the run no longer may; the `lead` task takes the state over."""
         self.holder = holder
-        holder.take(self.folder) if lead else holder.check(self.folder)
+        self.working_for(holder.run)
+        holder.take(self.folder) if lead else holder.still_held(self.folder)
 
     def introduce(self, identity: dict[str, str]) -> None:
         """Write down what joins, with the first batch (and with its replay), so that a restart can say what changed."""
@@ -167,7 +102,7 @@ class StateStore:
             return 0
         first = self.manifest(0, max(done))
         tasks = 0 if first is None else int(first.plan["tasks"])
-        others = [self.manifest(task, max(done)) for task in range(tasks)]
+        others = self.manifests(range(tasks), max(done))
         whole = first is not None and tasks and all(one is not None and one.history == first.history for one in others)
         return max(done) + 1 if whole else max(done)
 
@@ -176,15 +111,20 @@ class StateStore:
     def read_pinned(self, batch: int) -> Pinned:
         """Return the plan pinned for a batch, with the clock before it."""
         folder, name = self.folder / "plans", f"{batch}.json"
-        body = read_sealed(folder, name)
+        body = self.documents.find(folder, name, shared=True)
+        if body is None:
+            raise missing(folder.where(name))
+        return self._pinned_of(body, batch, folder.where(name))
+
+    def _pinned_of(self, body: dict[str, Any], batch: int, where: str) -> Pinned:
         try:
             if body["batch"] != batch:
-                raise StateError.torn(f"{folder}/{name}", f"it is the plan of batch {body['batch']}")
+                raise StateError.torn(where, f"it is the plan of batch {body['batch']}")
             plan = plan_from_json(body["plan"])
             clock = Clock.of_json(body["clock"]) if "clock" in body else self._clock(batch)
             history = str(body.get("history", ""))
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise StateError.torn(f"{folder}/{name}", "it is not a plan") from None
+            raise StateError.torn(where, "it is not a plan") from None
         return Pinned(plan, clock, history)
 
     def _clock(self, batch: int) -> Clock:
@@ -203,13 +143,9 @@ class StateStore:
         pinned before may have been read, so it is not changed, unless it belongs to a history that was given up.
         """
         folder, name = self.folder / "plans", f"{batch}.json"
-        if folder.exists(name):
-            try:
-                before = self.read_pinned(batch)
-            except StateError:  # it cannot be read, so nobody has
-                before = None
-            if before is not None and before.history == pinned.history:
-                return before
+        before = self._pinned_before(folder, name, batch)
+        if before is not None and before.history == pinned.history:
+            return before
         self._still_held()
         body = {
             "batch": batch, "plan": pinned.plan.to_json(), "reason": reason, "clock": pinned.clock.to_json(),
@@ -218,33 +154,41 @@ class StateStore:
         write_sealed(folder, name, body)
         return pinned
 
+    def _pinned_before(self, folder: Folder, name: str, batch: int) -> Pinned | None:
+        """Return what is pinned for a batch already, as it stands in the folder."""
+        try:
+            found = find_sealed(folder, name)
+            return None if found is None else self._pinned_of(found[0], batch, folder.where(name))
+        except StateError as error:
+            if isinstance(error.__cause__, OSError):  # out of reach: somebody may have read it
+                raise
+            return None  # it cannot be read, so nobody has
+
     # Manifests and segments
 
-    def manifest(self, task: int, batch: int) -> Manifest | None:
-        """Return a manifest, or None if the task has none for this batch (it did not exist then)."""
+    def manifests(self, tasks: Iterable[int], batch: int, history: str = "") -> list[Manifest | None]:
+        """Return the manifests of several tasks, read at once where each read takes a round trip."""
+        return self.folder.together([partial(self.manifest, task, batch, history) for task in tasks])
+
+    def manifest(self, task: int, batch: int, history: str = "") -> Manifest | None:
+        """Return a manifest, or None if the task has none for this batch (it did not exist then).
+
+        That of a known `history` may be on this machine; whoever asks compares it.
+        """
         folder, name = self.folder / str(task), f"{batch}.json"
-        if not folder.exists(name):
-            return None
         try:
-            manifest = Manifest.of_json(read_sealed(folder, name))
+            body = self.documents.find(folder, name, history)
+            if body is None:
+                return None
+            manifest = Manifest.of_json(body)
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise StateError.torn(f"{folder}/{name}", "it is not a manifest") from None
+            raise StateError.torn(folder.where(name), "it is not a manifest") from None
         if (manifest.task, manifest.batch) != (task, batch):
             why = f"it is the manifest of task {manifest.task}, batch {manifest.batch}"
-            raise StateError.torn(f"{folder}/{name}", why)
+            raise StateError.torn(folder.where(name), why)
         if manifest.query not in ("", self.query):
-            raise StateError.foreign(f"{folder}/{name}", f"it belongs to query {manifest.query}")
+            raise StateError.foreign(folder.where(name), f"it belongs to query {manifest.query}")
         return manifest
-
-    def runs(self, manifest: Manifest, side: Side, payload: pa.Schema) -> tuple[Run, ...]:
-        """Map the segments of one side."""
-        folder = self.folder / str(manifest.task)
-        runs = tuple(read_segment(folder, entry, payload) for entry in manifest.segments[side])
-        flags = manifest.matched.get(side)
-        if not flags:
-            return runs
-        where = f"{folder}/{manifest.batch}.json"
-        return tuple(flagged(run, text, where) for run, text in zip(runs, flags, strict=True))
 
     def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         """Return the state behind a manifest, which came to be under `plan`."""
@@ -253,16 +197,17 @@ class StateStore:
 
     def _load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         if manifest.fingerprint != self.fingerprint:
-            where = f"{self.folder}/{manifest.task}/{manifest.batch}.json"
+            where = (self.folder / str(manifest.task)).where(f"{manifest.batch}.json")
             raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
-        clock = Clock.of_json(manifest.clock)
-        runs = {side: self.runs(manifest, side, payload[side]) for side in SIDES}
         folder = self.folder / str(manifest.task)
-        waiting = {
-            side: tuple(read_segment(folder, entry, payload[side]) for entry in manifest.waiting.get(side, ()))
-            for side in SIDES
-        }
-        return TaskState(plan, runs, manifest.before, clock, manifest.index, waiting)
+        asked = [(entry, payload[side]) for side, entry in _entries(manifest)]
+        read = iter(read_segments(folder, asked))
+        runs = {side: tuple(next(read) for _ in manifest.segments[side]) for side in SIDES}
+        waiting = {side: tuple(next(read) for _ in manifest.waiting.get(side, ())) for side in SIDES}
+        where = folder.where(f"{manifest.batch}.json")
+        for side, flags in manifest.matched.items():
+            runs[side] = tuple(flagged(run, text, where) for run, text in zip(runs[side], flags, strict=True))
+        return TaskState(plan, runs, manifest.before, Clock.of_json(manifest.clock), manifest.index, waiting)
 
     def load_all(
         self, manifests: Sequence[Manifest], plan: Plan, payload: dict[Side, pa.Schema]
@@ -277,7 +222,8 @@ class StateStore:
             found = next((states for one, states in _MAPPED if one == key), None)
             if found is None:
                 _MAPPED.clear()
-                found = tuple(self._load(manifest, plan, payload) for manifest in manifests)
+                loads = [partial(self._load, manifest, plan, payload) for manifest in manifests]
+                found = tuple(self.folder.together(loads))
                 _MAPPED.append((key, found))
         return found
 
@@ -286,20 +232,15 @@ class StateStore:
     ) -> Manifest:  # fmt: skip
         """Write new runs as segments, then the manifest, then collect what no kept version needs."""
         folder = self.folder / str(task)
-        old = {} if previous is None else {entry.name: entry for entry in previous.files}
         # Another history, or another index, has other names: what a run that was given up still writes harms nobody.
         mark = digest_of({"history": history.now, "index": state.index})[:8]
-        names = (f"{batch}-{number}-{mark}.arrow" for number in count())
-
-        def written(side: Side, run: Run) -> Segment:
-            known = old.get(run.segment)
-            return known or write_segment(folder, next(names), run, self.derived[side])
-
-        segments = {side: tuple(written(side, run) for run in state.runs[side]) for side in SIDES}
-        waiting = {side: tuple(written(side, run) for run in state.waiting[side]) for side in SIDES}
+        segments, waiting = write_segments(folder, batch, mark, state, previous, self.derived)
         matched = {side: packed_flags(state.runs[side]) for side in SIDES}
         kept = {entry.name for kinds in (segments, waiting) for side in SIDES for entry in kinds[side]}
-        garbage = (previous.garbage if previous is not None else ()) + tuple((batch, n) for n in old if n not in kept)
+        gone = (
+            [(batch, entry.name) for entry in previous.files if entry.name not in kept] if previous is not None else []
+        )
+        garbage = () if folder.packed or previous is None else (*previous.garbage, *gone)
         horizon = batch - self.retain
         manifest = Manifest(
             task=task,
@@ -317,80 +258,43 @@ class StateStore:
             query=self.query,
             waiting=waiting if any(waiting.values()) else {},
             matched={side: flags for side, flags in matched.items() if any(flags)},
+            oldest=max(0, horizon) if folder.packed else 0,
         )
         self._still_held()
-        write_sealed(folder, f"{batch}.json", manifest.to_json())
-        self._collect(folder, batch, [name for since, name in garbage if since <= horizon])
+        self.documents.write(folder, f"{batch}.json", manifest.to_json(), history.now)
+        names = [name for since, name in garbage if since <= horizon]
+        collect(self.folder, manifest, names, self.retain, partial(self.manifest, task))
         return manifest
 
     def _still_held(self) -> None:
         if self.holder is not None:
-            self.holder.check(self.folder)
-
-    def _collect(self, folder: Folder, batch: int, names: Sequence[str]) -> None:
-        """Delete what is older than every version Spark may ask for; a batch has at most one older than the horizon."""
-        for name in names:
-            folder.delete(name)
-        last = batch - self.retain
-        if last <= 0:
-            return
-        folder.delete(f"{last - 1}.json")
-        folder.delete(f"{last - 1}.metrics.json")
-        if folder.path.endswith("/0"):
-            (self.folder / "plans").delete(f"{last - 1}.json")
-        if batch % max(self.retain, _SWEEP) == 0:
-            self._sweep(folder, last)
-
-    def _sweep(self, folder: Folder, last: int) -> None:
-        """Delete what slipped through: left by killed tasks, by a task that was away, by a longer `retain`."""
-        task = int(folder.path.rpartition("/")[2])
-        try:
-            kept = [self.manifest(task, version) for version in _versions(folder) if version >= last]
-        except StateError:  # a damaged old version is no reason to fail, and may need any segment
-            return
-        needed = {entry.name for manifest in kept if manifest for side in SIDES for entry in manifest.segments[side]}
-        for name in folder.names():
-            if _batch_of(name) < last and name not in needed:
-                folder.delete(name)
-        if folder.path.endswith("/0"):
-            for name in (self.folder / "plans").names():
-                if _batch_of(name) < last:
-                    (self.folder / "plans").delete(name)
+            self.holder.still_held(self.folder)
 
     def collect_orphans(self, batch: int, tasks: int) -> None:
         """Delete folders of tasks that no longer exist, once no kept version refers to them."""
-        for name in self.folder.names():
-            if name.isdigit() and int(name) >= tasks:
-                folder = self.folder / name
-                if max(_versions(folder), default=-1) < batch - self.retain:
-                    folder.delete_all()
+        collect_orphans(self.folder, batch, tasks, self.retain)
 
     # Metrics
 
     def write_metrics(self, task: int, batch: int, metrics: dict[str, Any]) -> None:
         """Write what a task did in a batch, after its last pair has left."""
-        write_sealed(self.folder / str(task), f"{batch}.metrics.json", metrics)
+        write_report(self.folder, task, batch, metrics)
 
     def finish(self, task: int, batch: int, metrics: dict[str, Any], tasks: int, history: str) -> None:
-        """Write the metrics, and refuse a batch whose tasks were sent different rows while Spark can still run it again.
-
-        Task 0 asks all others and they ask task 0, each after it has told its own history: of two that differ the later one
-        knows. What an earlier attempt left behind says nothing.
-        """
+        """Write the metrics, and refuse a batch whose tasks were sent different rows while Spark can still run it again."""
         attempt = self.holder.attempt if self.holder is not None else ""
         if not attempt:
             self.write_metrics(task, batch, metrics)
             return
         self.write_metrics(task, batch, {**metrics, "history": history, "attempt": attempt})
-        for other in range(1, tasks) if task == 0 else (0,):
-            try:
-                told = self.read_metrics(other, batch) or {}
-            except StateError:  # damaged: the next batch asks the manifest
-                continue
-            if told.get("attempt") == attempt and told.get("history") != history:
-                raise StateError.parted(batch, (0, task or other))
+        refuse_parted(self.folder, task, batch, tasks, attempt=attempt, history=history)
 
     def read_metrics(self, task: int, batch: int) -> dict[str, Any] | None:
         """Return what a task did in a batch, if it has finished it."""
-        folder = self.folder / str(task)
-        return read_sealed(folder, f"{batch}.metrics.json") if folder.exists(f"{batch}.metrics.json") else None
+        return find_report(self.folder, task, batch)
+
+
+def _entries(manifest: Manifest) -> Iterator[tuple[Side, Segment]]:
+    """Yield the segments in the order of `TaskState`: those of runs, then those of waiting rows."""
+    yield from ((side, entry) for side in SIDES for entry in manifest.segments[side])
+    yield from ((side, entry) for side in SIDES for entry in manifest.waiting.get(side, ()))

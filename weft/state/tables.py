@@ -21,9 +21,11 @@ import pyarrow as pa
 from weft.errors import StateError
 from weft.index import Run
 from weft.spec.shapes import check_shape
-from weft.state.folder import Folder, open_folder
+from weft.state.contents import read_segment
+from weft.state.folder import Folder
+from weft.state.places import open_folder
 from weft.state.sealed import read_sealed, write_sealed
-from weft.state.segments import Segment, read_segment, write_segment
+from weft.state.segments import Segment, write_segment
 
 __all__ = ["TablePin", "TableShelf", "TableVersion"]
 

@@ -99,9 +99,6 @@ class FaultyFolder(Folder):
 
     faults: Faults = field(default_factory=Faults)
 
-    def __truediv__(self, name: str) -> FaultyFolder:
-        return FaultyFolder(self.system, f"{self.path}/{name}", self.faults)
-
     def _counted(self) -> None:
         if self.faults.due():
             self.faults.strike()

@@ -67,7 +67,7 @@ class _Bench:
 
     def start(self, batch: int) -> Join:
         """Begin a new life."""
-        place = FaultyFolder(self.folder.system, self.folder.path, self.faults)
+        place = FaultyFolder(self.folder.system, self.folder.path, faults=self.faults)
         store = StateStore(place, "q", self.fingerprint, retain=2)
         self.join = make(self.case, scheme=self.scheme, index=self.index, tasks=self.tasks, state=store)
         self.join.run.batch = batch

@@ -1,0 +1,83 @@
+"""One version of one task: which segments, and everything needed to go on from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from weft.routing import TaskStats
+from weft.spec.shapes import check_shape, listed
+from weft.state.segments import Segment
+from weft.state.task import Clock
+from weft.types import SIDES, Side
+
+__all__ = ["Manifest"]
+
+_SELDOM = ("waiting", "matched", "oldest")
+"""What only some kinds of joins, or of folders, have."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """One version of one task: which segments, and everything needed to go on from them.
+
+    The plan stands in the manifest of task 0 alone, which always exists: it can be long, and all tasks have the same.
+    `history` says where the state came from (`weft.state.task`) and is the same in all tasks of a batch, `since` is that
+    of the batch before: a batch whose tasks were begun under different plans (a crash, then a restart with another number of
+    tasks, and a crash again) is not finished. Format 1 has a digest of the plan in its place, and no `query`.
+    """
+
+    task: int
+    batch: int
+    fingerprint: str
+    plan: dict[str, Any]
+    segments: dict[Side, tuple[Segment, ...]]
+    before: dict[Side, int]
+    clock: dict[str, dict[Side, int]]
+    stats: dict[str, Any]
+    index: str = ""
+    garbage: tuple[tuple[int, str], ...] = ()
+    history: str = ""
+    since: str = ""
+    query: str = ""
+    waiting: dict[Side, tuple[Segment, ...]] = field(default_factory=dict)
+    matched: dict[Side, tuple[str, ...]] = field(default_factory=dict)
+    """Which rows of each segment have found a partner, in joins that ask: a bit per row (`packed_flags`)."""
+    oldest: int = 0
+    """The oldest version that is kept, where older ones go later and many at a time."""
+
+    @property
+    def files(self) -> tuple[Segment, ...]:
+        """Return the segments of both sides, those of waiting rows too."""
+        return tuple(one for kinds in (self.segments, self.waiting) for entries in kinds.values() for one in entries)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the manifest as JSON data; what only some kinds of joins have is left out by the others."""
+        said = {**self.__dict__, "segments": _entries(self.segments), "garbage": [list(item) for item in self.garbage]}
+        said |= {"waiting": _entries(self.waiting)}
+        return {name: value for name, value in said.items() if value or name not in _SELDOM}
+
+    @classmethod
+    def of_json(cls, data: dict[str, Any]) -> Manifest:
+        """Read the manifest from JSON data."""
+        segments, waiting = _segments(data["segments"]), _segments(data["waiting"]) if "waiting" in data else {}
+        garbage = tuple((batch, name) for batch, name in listed(data["garbage"]))
+        rest = {"history" if name == "digest" else name: value for name, value in data.items()}
+        made = cls(**{**rest, "segments": segments, "waiting": waiting, "garbage": garbage})
+        check_shape(made)
+        Clock.of_json(made.clock)
+        TaskStats.of_json(made.stats)
+        if not all(side in made.before for side in SIDES):
+            raise KeyError("before")
+        if any(len(flags) != len(segments[side]) for side, flags in made.matched.items()):
+            raise ValueError("matched")
+        return made
+
+
+def _entries(segments: Mapping[Side, Sequence[Segment]]) -> dict[Side, list[dict[str, Any]]]:
+    return {side: [entry.to_json() for entry in entries] for side, entries in segments.items()}
+
+
+def _segments(data: Mapping[Side, Any]) -> dict[Side, tuple[Segment, ...]]:
+    return {side: tuple(Segment.of_json(entry) for entry in listed(data[side])) for side in SIDES}

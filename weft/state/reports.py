@@ -1,0 +1,100 @@
+"""What tasks tell of a batch when they have finished it: for people, and to see whether all were sent the same rows.
+
+    <query>/<task>/<batch>.metrics.json                     on a file system
+    <query>/told/<range>/<batch>/<task>-<attempt>-<history>.json   on an object store: one listing says what all have told
+
+Whoever finishes tells its history first and then looks at what the others have told. Of two that differ the later one knows,
+while Spark can still run the batch again. What an earlier attempt left behind says nothing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from weft.errors import StateError, WeftError
+from weft.state.folder import Folder
+from weft.state.object_folder import range_of
+from weft.state.sealed import find_sealed, read_sealed, write_sealed
+
+__all__ = ["TOLD", "find_report", "has_reported", "read_reports", "refuse_parted", "write_report"]
+
+TOLD = "told"
+_NAME = re.compile(r"t(\d+)-([0-9a-f]{16})-([0-9a-f]{16})\.json")
+
+
+def write_report(query: Folder, task: int, batch: int, report: dict[str, Any]) -> None:
+    """Write what a task did in a batch, after its last pair has left."""
+    if query.packed:
+        said = (_short(str(report.get(name, ""))) for name in ("attempt", "history"))
+        write_sealed(_told(query, batch), f"t{task}-{'-'.join(said)}.json", report)
+    else:
+        write_sealed(query / str(task), f"{batch}.metrics.json", report)
+
+
+def refuse_parted(query: Folder, task: int, batch: int, tasks: int, *, attempt: str, history: str) -> None:
+    """Raise where another task of this attempt has told another history; task 0 asks all others and they ask task 0."""
+    if query.packed:
+        for found in map(_NAME.fullmatch, _told(query, batch).names()):
+            if found and found[2] == _short(attempt) and found[3] != _short(history):
+                raise StateError.parted(batch, sorted((task, int(found[1]))))
+        return
+    for other in range(1, tasks) if task == 0 else (0,):
+        try:
+            told = find_report(query, other, batch) or {}
+        except StateError:  # damaged: the next batch asks the manifest
+            continue
+        if told.get("attempt") == attempt and told.get("history") != history:
+            raise StateError.parted(batch, (0, task or other))
+
+
+def find_report(query: Folder, task: int, batch: int) -> dict[str, Any] | None:
+    """Return what a task did in a batch, if it has finished it."""
+    if not query.packed:
+        found = find_sealed(query / str(task), f"{batch}.metrics.json")
+        return None if found is None else found[0]
+    name = _newest(query, batch).get(task)
+    return None if name is None else read_sealed(_told(query, batch), name)
+
+
+def read_reports(query: Folder, batch: int, tasks: int | None) -> list[dict[str, Any]]:
+    """Return what the tasks of a batch have told, `tasks` of them where that is known. Unreadable files are skipped."""
+    if query.packed:
+        names = _newest(query, batch)
+        asked = [(_told(query, batch), names[task]) for task in sorted(names) if tasks is None or task < tasks]
+    else:
+        numbers = [name for name in query.names() if name.isdigit() and (tasks is None or int(name) < tasks)]
+        asked = [(query / name, f"{batch}.metrics.json") for name in numbers]
+    return [report for folder, name in asked if (report := _readable(folder, name)) is not None]
+
+
+def _readable(folder: Folder, name: str) -> dict[str, Any] | None:
+    try:
+        found = find_sealed(folder, name)
+    except (WeftError, OSError):  # collected meanwhile, or torn: metrics decide nothing
+        return None
+    return None if found is None else found[0]
+
+
+def has_reported(query: Folder, tasks: Iterable[int], batch: int) -> bool:
+    """Tell whether all of some tasks have finished a batch."""
+    if query.packed:
+        return set(tasks) <= set(_newest(query, batch))
+    return all((query / str(task)).exists(f"{batch}.metrics.json") for task in tasks)
+
+
+def _told(query: Folder, batch: int) -> Folder:
+    return query / TOLD / range_of(batch) / str(batch)
+
+
+def _newest(query: Folder, batch: int) -> dict[int, str]:
+    """Return the newest report of each task: attempts before may have left theirs."""
+    entries = sorted(_told(query, batch).entries(), key=lambda info: info.mtime_ns or 0)
+    named = [(info.base_name, _NAME.fullmatch(info.base_name)) for info in entries]
+    return {int(found[1]): name for name, found in named if found}
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
