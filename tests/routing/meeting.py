@@ -14,7 +14,7 @@ from weft.spec import Compare, Condition, JoinSpec, Key, Op, Window, build_spec,
 from weft.spec.terms import Term
 from weft.types import U32, WORD_MAX, WORD_MIN, Bools, Side, Words
 
-__all__ = ["EDGES", "SPECS", "Rows", "check_meets_once", "check_whole", "matching", "rows_of"]
+__all__ = ["EDGES", "PRESERVING", "SPECS", "Rows", "check_meets_once", "check_whole", "matching", "rows_of"]
 
 A, B, C = Key("a"), Key("b"), Key("c")
 EDGES = (WORD_MIN, WORD_MIN + 1, -3, -2, -1, 0, 1, 2, 3, 4, 5, 7, 11, WORD_MAX - 1, WORD_MAX)
@@ -42,14 +42,18 @@ SPECS = {
     "less, within time": spec_of(Compare(A, Op.LT, A), window=within(3, on="t")),
     "equal, within time": spec_of(Compare(A, Op.EQ, A), window=within(3, on="t")),
     "band, tumbling": spec_of(Compare(A, Op.BAND, A, -2, 3), window=tumbling(10, on="t", delay=0)),
+    "two equal, tumbling": spec_of(Compare(A, Op.EQ, A), Compare(B, Op.EQ, B), window=tumbling(10, on="t", delay=0)),
+}
+
+PRESERVING = {
     "equal, left": spec_of(Compare(A, Op.EQ, A), how="left"),
     "equal, full": spec_of(Compare(A, Op.EQ, A), how="full"),
     "band, anti": spec_of(Compare(A, Op.BAND, A, -2, 3), how="left_anti"),
     "interval of the right, right": spec_of(Compare(A, Op.GE, B), Compare(A, Op.LE, C), how="right"),
     "less, semi": spec_of(Compare(A, Op.LT, A), how="left_semi"),
     "less, full": spec_of(Compare(A, Op.LT, A), how="full"),
-    "two equal, tumbling": spec_of(Compare(A, Op.EQ, A), Compare(B, Op.EQ, B), window=tumbling(10, on="t", delay=0)),
 }
+"""Joins whose rows of one side or both must stay on one task each; only some schemes serve them."""
 
 
 @dataclass(frozen=True)

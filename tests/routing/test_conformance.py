@@ -15,14 +15,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import at_most
+from tests.routing import meeting
 from tests.routing.driving import Drive, batches_of
-from tests.routing.meeting import SPECS, check_meets_once, check_whole, rows_of
+from tests.routing.meeting import PRESERVING, check_meets_once, check_whole, rows_of
 from weft.engine import next_plan
 from weft.errors import SpecError
 from weft.routing import PLANS, Scheme, plan_from_json, scheme_named
 from weft.types import SIDES
 from weft_lab.schemes import SCHEMES
 
+SPECS = meeting.SPECS | PRESERVING
 TASKS = 5
 STILL = {
     ("readj", "not"), ("range", "interval of the right, right"), ("range", "less, full"),

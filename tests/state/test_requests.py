@@ -51,23 +51,25 @@ class Query:
 
 
 @pytest.mark.timeout(600)
-def test_a_batch_costs_four_requests_a_task_and_ten_more(folder: Folder, s3: Served) -> None:
+@pytest.mark.parametrize("batches", [20, pytest.param(200, marks=pytest.mark.long)])
+def test_a_batch_costs_four_requests_a_task_and_ten_more(folder: Folder, s3: Served, batches: int) -> None:
     query = Query(folder)
     found = query.batches(5)
     s3.proxy.forget()
-    for count in (5, 200):  # however many versions there are, and with all that is collected
+    for count in (5, batches):  # however many versions there are, and with all that is collected
         found += query.batches(count)
         kinds, per_batch = s3.proxy.kinds(), s3.proxy.kinds().total() / count
         assert per_batch <= 4 * TASKS + 10, kinds
         assert kinds["PUT"] / count <= (2 if packs.INLINE else 3) * TASKS + 1.5, kinds
         s3.proxy.forget()
-    assert sorted(found) == expected(210)
+    last = 9 + batches
+    assert sorted(found) == expected(last + 1)
     state = folder / "query"
     files = [key for key in s3.files() if key.startswith(f"{folder.path.partition('/')[2]}/")]
     assert len(files) < 160 * 3 * TASKS + 160  # the last hundred batches, and those since the last collection
     view = inspect_query(state)
-    assert view.last_good == 209 and not view.damage and not view.foreign
-    assert min(view.tasks[0].versions) == 209 - 10
+    assert view.last_good == last and not view.damage and not view.foreign
+    assert min(view.tasks[0].versions) == last - 10
 
 
 def test_a_task_that_comes_to_another_machine_reads_what_it_needs(
