@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.examples import share
 from tests.property.cases import SCHEMA, Case, bands, cases, comparisons, expected_count, intervals, make, tables
-from weft.engine import Lookup, lookup, run_of_table
+from weft.engine import Lookup, lookup
 from weft.local import Join
 from weft.local.sources import TableSource
 from weft.spec import KINDS, unbounded
@@ -43,7 +43,7 @@ def looked_up(case: Case, asking: Side, pieces: int, folder=None) -> Counter:
         return made.rename_columns([*payload[side].names, *made.column_names[len(payload[side]) :]])
 
     table = prepared(look_up.stored, rows[look_up.stored])
-    run = run_of_table(join.spec, look_up.stored, sources[look_up.stored].inputs, table)
+    run = look_up.run_of(sources[look_up.stored].inputs, table)
     if folder is not None:
         where = open_folder(str(folder))
         run = read_segment(where, write_segment(where, "0-0.arrow", run), payload[look_up.stored])
@@ -148,7 +148,7 @@ def test_rows_leave_in_the_order_of_the_stream_and_are_not_copied() -> None:
         TableSource(join.spec, join.analyzed, side, t.schema) for side, t in zip(SIDES, (rows, table), strict=True)
     )
     look_up = Lookup(join.spec, "left", {"left": left.payload, "right": right.payload})
-    run = run_of_table(join.spec, "right", right.inputs, right.prepare(table)[0])
+    run = look_up.run_of(right.inputs, right.prepare(table)[0])
     given_rows = left.prepare(rows)[0]
     (pairs,) = look_up.pairs(look_up.index(run), run, left.inputs, given_rows)
     assert pairs.left.column(0).chunk(0).buffers()[1].address == given_rows.column(0).chunk(0).buffers()[1].address

@@ -7,7 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.kernels.plain import plain
-from weft.kernels.asof import ascends, gaps, gaps_of_doubles, last_before, linked, next_candidates, number_words, turned
+from weft.kernels.asof import (
+    ascends,
+    gaps,
+    gaps_of_doubles,
+    last_before,
+    linked,
+    nearest_stored,
+    next_candidates,
+    next_stored,
+    number_words,
+    turned,
+)
 from weft.types import WORD_MAX, WORD_MIN
 
 NONE = np.zeros(0, np.int32)
@@ -84,10 +95,46 @@ def test_candidates_come_in_pieces(most, bound):
     bounds = np.array([bound])
     while at[0] >= 0:
         probe, stored = np.empty(most, np.int32), np.empty(most, np.int32)
-        count = next_candidates(rows, at, before, words, bounds, 0, most, probe, stored)
+        count = next_candidates(before, words, 0, rows, at, bounds, most, probe, stored)
         assert count == most or at[0] < 0
         found += stored[:count].tolist()
     assert found == [row for row in range(5, -1, -1) if row >= bound]
+
+
+@given(st.lists(st.tuples(st.integers(-1, 1), WORDS), max_size=3), WORDS, BOTH, BOTH, BOTH, BOTH, st.integers(1, 3))
+def test_a_sorted_table_is_bisected(stored, left, grouped, strict, ahead, compiled, most):
+    """All candidates of a row, the first one and those that follow, are those that a nested loop finds, in its order."""
+    rows = sorted((group if grouped else 0, word) for group, words in stored for word in words)
+    groups, places = array([group for group, _ in rows]), array([word for _, word in rows])
+    own = array([at % 3 - 1 if grouped else 0 for at in range(len(left))])
+    given_ = (groups, own) if grouped else (array([]), array([]))
+    flip = -1 if ahead else 0
+    first = (nearest_stored if compiled else plain(nearest_stored))(
+        given_[1], array(left), given_[0], places, strict, flip
+    )
+    for at, (group, word) in enumerate(zip(own, left, strict=True)):
+        near = [row for row, (its, place) in enumerate(rows) if its == group and (place != word or not strict)]
+        near = [row for row in near if (places[row] >= word if ahead else places[row] <= word)]
+        near.sort(key=lambda row: (int(places[row]) if ahead else -int(places[row]), -row))
+        assert first[at] == (near[0] if near else -1)
+        bound = array([0] * at + [WORD_MAX if ahead else WORD_MIN])
+        where, found = first[at : at + 1].copy(), list[int]()
+        while where[0] >= 0:
+            probe, out = np.empty(most, np.int32), np.empty(most, np.int32)
+            follow = next_stored if compiled else plain(next_stored)
+            count = follow(given_[0], places, flip, array([at]), where, bound, most, probe, out)
+            assert probe[:count].tolist() == [at] * count
+            found += out[:count].tolist()
+        assert found == near
+
+
+def test_candidates_in_a_sorted_table_end_at_the_bound() -> None:
+    places, one = array([1, 2, 2, 5, 5, 9]), array([])
+    for flip, start, bound, expected in ((0, 4, 2, [4, 3, 2, 1]), (-1, 2, 5, [2, 1, 4, 3])):
+        out = np.empty(9, np.int32)
+        at = np.array([start], np.int32)
+        count = next_stored(one, places, flip, array([0]), at, array([bound]), 9, np.empty(9, np.int32), out)
+        assert (out[:count].tolist(), at.tolist()) == (expected, [-1])
 
 
 def test_gaps_do_not_overflow() -> None:

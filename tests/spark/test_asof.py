@@ -209,9 +209,9 @@ def test_what_cannot_be_asked(spark, tmp_path) -> None:
     with pytest.raises(SpecError, match=r"where= on streams needs a tolerance.\nAny earlier right row"):
         weft.asof_join(left, right, on="ts", where="l.x > r.x", delay="1 second")
     with pytest.raises(
-        SpecError, match=r"The left side is streaming and the right side static.\nweft.asof_join takes two"
+        SpecError, match=r"refresh='1 hour' needs a stream and a table.\nHere both sides are streaming."
     ):
-        weft.asof_join(left, table, on="ts", delay="1 second")
+        weft.asof_join(left, right, on="ts", delay="1 second", refresh="1 hour")
     with pytest.raises(SpecError, match=r"The right side is a Table.\nweft.asof_join takes PySpark DataFrames."):
         weft.asof_join(table, _rows(1), on="ts")
     with pytest.raises(SpecError, match=r"select='l.id' is a string, not a list."):

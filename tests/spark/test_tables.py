@@ -12,6 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 import weft
@@ -126,26 +127,33 @@ def test_an_empty_table(desk, how) -> None:
 # Versions
 
 
+Join = Callable[..., DataFrame]
+BOTH: dict[str, tuple[Join, dict[str, Any]]] = {
+    "join": (weft.join, {"on": "l.k = r.k"}),
+    "asof_join": (weft.asof_join, {"on": ("id", "at"), "by": "k", "how": "inner"}),
+}
+
+
 class Recorded:
     """A query whose batches are recorded, and a table that can be replaced."""
 
-    def __init__(self, desk: Desk) -> None:
-        self.desk, self.table = desk, desk.folder / "table"
+    def __init__(self, desk: Desk, join: Join = weft.join, **options: Any) -> None:
+        self.desk, self.table, self.join = desk, desk.folder / "table", join
+        self.options = options or {"on": "l.k = r.k"}
         self.batches: dict[int, list[list[tuple[int, str]]]] = {}
         self.reported: list[int] = []
 
     def write(self, word: str) -> None:
         """Replace the table."""
         aside = self.desk.folder / "aside"
-        pq.write_table(pa.table({"k": [1, 2], "word": [word] * 2, "version": [len(word)] * 2}), aside)
+        pq.write_table(pa.table({"k": [1, 2], "at": [0] * 2, "word": [word] * 2, "version": [len(word)] * 2}), aside)
         self.table.mkdir(exist_ok=True)
         aside.replace(self.table / "all.parquet")
 
     def start(self, rows, **options):
         spark = self.desk.spark
-        joined = weft.join(
-            rows, spark.read.parquet(str(self.table)), on="l.k = r.k", select=["l.id", "r.word"], state=self.desk.state, **options
-        )  # fmt: skip
+        table, asked = spark.read.parquet(str(self.table)), {**self.options, **options}
+        joined = self.join(rows, table, select=["l.id", "r.word"], state=self.desk.state, **asked)
 
         def record(frame, batch: int) -> None:
             found = sorted((row["id"], row["word"]) for row in frame.collect())
@@ -172,8 +180,9 @@ def _keyed(number: int) -> pa.Table:
     return pa.table({"id": [10 * number, 10 * number + 1], "k": [1, 3]})
 
 
-def test_a_batch_that_runs_again_sees_the_same_version(desk) -> None:
-    recorded = Recorded(desk)
+@pytest.mark.parametrize("join", BOTH)
+def test_a_batch_that_runs_again_sees_the_same_version(desk, join) -> None:
+    recorded = Recorded(desk, BOTH[join][0], **BOTH[join][1])
     recorded.write("old")
     rows = desk.stream("rows", [_keyed(0), _keyed(1)])
     recorded.run(rows)
@@ -204,9 +213,9 @@ def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("refresh", ["1 second", "VERSION"])
-def test_a_table_is_read_again(desk, refresh) -> None:
-    recorded = Recorded(desk)
+@pytest.mark.parametrize(("join", "refresh"), [("join", "1 second"), ("join", "VERSION"), ("asof_join", "version")])
+def test_a_table_is_read_again(desk, join, refresh) -> None:
+    recorded = Recorded(desk, BOTH[join][0], **BOTH[join][1])
     recorded.write("old")
     rows = desk.stream("rows", [_keyed(0)])
     query = recorded.start(rows, refresh=refresh).trigger(processingTime="200 milliseconds").start()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import product
@@ -20,7 +20,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from weft.engine import Found, Joiner, Lookup, Shipment, pack_delivery, run_of_table, unpack
+from weft.engine import Found, Intake, Joiner, Lookup, Shipment, TableLookup, pack_delivery, unpack
+from weft.engine.asof import AsofLookup
 from weft.kernels import checksum
 from weft.kernels.merge import Sorted, merge_all
 from weft.local import AsofJoin, Join, LocalRun, NaturalJoin, asof_join
@@ -28,9 +29,13 @@ from weft.local.parallel import ParallelJoin
 from weft.routing import Adsp, AsofScheme, FastJoin, Ordered, Slices, Sta
 from weft.routing.documents import Association
 from weft.spec import Window, last, tumbling, tumbling_rows, within
+from weft.spec.asof_spec import asof_table_spec
 from weft.state import TableShelf
+from weft.types import Side
 
-__all__ = ["STEPS", "WarmStep", "join_asof", "join_documents", "join_rows", "join_threads", "look_up", "merge_any"]
+__all__ = [
+    "STEPS", "WarmStep", "join_asof", "join_documents", "join_rows", "join_threads", "look_up", "look_up_nearest", "merge_any",
+]  # fmt: skip
 
 Way = Literal["made", "sent", "cut"]
 """How tables arrive: made here; sent in a message that nobody may write to; or in one cut into slices, and put together."""
@@ -61,15 +66,27 @@ def look_up(*, on: str, rows: int = 300) -> None:
     for way, how in product(ways, ("left", "left_semi")):
         ((table,), (stream,)) = (_tables(seed, 1, rows, way) for seed in (1, 2))
         join = Join(stream.schema, table.schema, on=on, how=how)
-        sources, payload = join.run.sources, join.job.payload
-        asked = Lookup(join.spec, "left", payload)
-        with tempfile.TemporaryDirectory(prefix="weft-warm-") as folder:
-            shelf, prepared = TableShelf(folder), sources["right"].prepare(table)[0]
-            made = run_of_table(join.spec, "right", sources["right"].inputs, prepared)
-            run = shelf.read(shelf.write("table", "0-0.arrow", made), payload["right"])
-            for rows_asked in (sources["left"].prepare(part)[0] for part in (stream, stream.slice(0, 9))):
-                for _ in asked.pairs(asked.index(run), run, sources["left"].inputs, rows_asked):
-                    pass
+        _looked_up(Lookup(join.spec, "left", join.job.payload), join.run.sources, stream, table)
+
+
+def look_up_nearest(*, on: str = "ts", **options: Any) -> None:
+    """Look the nearest rows up in a table that was written and mapped, as they are made and as they are sent."""
+    ways: tuple[Way, ...] = ("made", "sent")
+    for way in ways:
+        ((table,), (stream,)) = (_tables(seed, 1, 300, way) for seed in (1, 2))
+        join = AsofJoin(stream.schema, table.schema, on=on, **options)
+        look_up = AsofLookup(asof_table_spec(join.spec), join.job.payload, join.accept)
+        _looked_up(look_up, join.run.sources, stream, table)
+
+
+def _looked_up(asked: TableLookup, sources: Mapping[Side, Intake], stream: pa.Table, table: pa.Table) -> None:
+    with tempfile.TemporaryDirectory(prefix="weft-warm-") as folder:
+        shelf, prepared = TableShelf(folder), sources["right"].prepare(table)[0]
+        made = asked.run_of(sources["right"].inputs, prepared)
+        run = shelf.read(shelf.write("table", "0-0.arrow", made), asked.payload["right"])
+        for rows_asked in (sources["left"].prepare(part)[0] for part in (stream, stream.slice(0, 9))):
+            for _ in asked.pairs(asked.index(run), run, sources["left"].inputs, rows_asked):
+                pass
 
 
 def join_documents(*, two: bool = False, **options: Any) -> None:
@@ -291,6 +308,11 @@ STEPS = (
             "l.k BETWEEN r.low AND r.high", "l.k = r.k", "l.k = r.k AND l.f >= r.g AND l.f < r.w", "l.f > r.f AND l.g < r.g",
             "l.s = r.s", "abs(l.f - r.f) <= 1", "l.k <> r.k AND l.f < r.f", "l.f BETWEEN r.g AND r.w AND l.h > r.h",
         )
+    )),
+    WarmStep("nearest rows of tables", (
+        partial(look_up_nearest, by="k"), partial(look_up_nearest, by=["s", "k"], direction="nearest", ties="k"),
+        partial(look_up_nearest, direction="forward", strict=True, tolerance="9 seconds", where="l.f > r.g AND l.s LIKE 'n%'"),
+        partial(look_up_nearest, on="f", by="s", direction="nearest", tolerance=2.5, where="l.k + 0 = r.k"),
     )),
     WarmStep("threads", (
         partial(join_threads, on="abs(l.x - r.x) <= 1 AND l.f < r.f", window=last(100)),

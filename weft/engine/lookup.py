@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -26,7 +27,7 @@ from weft.kernels.sort import order_of
 from weft.spec import JoinSpec
 from weft.types import Block, Bools, Rows, Side, Words, columns_at, other
 
-__all__ = ["Lookup", "run_of_table"]
+__all__ = ["Found", "Lookup", "TableLookup", "pairs_of", "words_of_rows"]
 
 KEPT = 1 << 20
 """Pairs of one piece that are put in the stream's order together."""
@@ -41,6 +42,28 @@ class Found:
 
     asking: Rows
     stored: Rows
+
+
+class TableLookup(Protocol):
+    """How rows of a stream, the `asking` side, find rows of a table, the `stored` one; `payload` has what leaves of both."""
+
+    @property
+    def spec(self) -> JoinSpec: ...
+    @property
+    def asking(self) -> Side: ...
+    @property
+    def stored(self) -> Side: ...
+    @property
+    def payload(self) -> dict[Side, pa.Schema]: ...
+
+    def run_of(self, inputs: Inputs, table: pa.Table) -> Run:
+        """Return the table as one run, as it is to be stored."""
+
+    def index(self, run: Run) -> Any:
+        """Return a stored table ready to be asked."""
+
+    def pairs(self, index: Any, run: Run, inputs: Inputs, rows: pa.Table) -> Iterator[Pairs]:
+        """Yield what leaves for some rows of the stream."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +84,21 @@ class Lookup:
         """Return the side of the table."""
         return other(self.asking)
 
+    def run_of(self, inputs: Inputs, table: pa.Table) -> Run:
+        """Return the table as one run whose rows lie in index order; rows that can match nothing are left out."""
+        words, alive = words_of_rows(self.spec, self.stored, inputs, table)
+        layout = Layout.of(self.spec.access_of(self.asking))
+        rows = np.flatnonzero(alive)
+        if layout.columns and len(rows):
+            rows = rows[order_of([words[column][rows] for column in layout.columns])]
+        payload = table.select(range(inputs.payload))
+        whole = len(rows) == table.num_rows and bool((rows == np.arange(len(rows))).all())
+        block = Block(words, np.zeros(table.num_rows, np.uint32), payload)
+        block = block if whole else block.take(rows)
+        made = RunPeaks(layout, None)
+        made.insert(block)
+        return made.snapshot()[0] if len(block) else Run.of(block, np.empty(0, np.int32))
+
     def index(self, run: Run) -> RunPeaks:
         """Return the table ready to be asked; what speeds up a probe is made when it is first needed, and stays."""
         return RunPeaks.over(run, Layout.of(self.spec.access_of(self.asking)))
@@ -69,7 +107,7 @@ class Lookup:
         """Yield what leaves for some rows of the stream."""
         payload = rows.select(range(inputs.payload))
         for found in self._found(index, run, inputs, rows):
-            yield from self._gathered(payload, run.payload, found)
+            yield from pairs_of(payload, run.payload, found, self.asking, bare=not self.spec.kind.pairs)
 
     def _found(self, index: RunPeaks, run: Run, inputs: Inputs, rows: pa.Table) -> Iterator[Found]:
         kind, count = self.spec.kind, rows.num_rows
@@ -127,16 +165,16 @@ class Lookup:
             holds = self.accept(*sides[0], *sides[1])
             yield one[holds], two[holds]
 
-    def _gathered(self, here: pa.Table, there: pa.Table, found: Found) -> Iterator[Pairs]:
-        """Take the payload of the rows that leave; rows that all leave once are not copied."""
-        bare = not self.spec.kind.pairs
-        sizes = row_bytes(here, found.asking)
-        if not bare and there.num_rows:
-            sizes = sizes + row_bytes(there, np.maximum(found.stored, 0))
-        for low, high in cuts(sizes, len(found.asking)):
-            ours = taken(here, found.asking[low:high])
-            theirs = pa.table({}) if bare else beside(there, found.stored[low:high])
-            yield Pairs(ours, theirs) if self.asking == "left" else Pairs(theirs, ours)
+
+def pairs_of(here: pa.Table, there: pa.Table, found: Found, asking: Side, *, bare: bool = False) -> Iterator[Pairs]:
+    """Take the payload of the rows that leave, `bare`: of the stream alone; rows that all leave once are not copied."""
+    sizes = row_bytes(here, found.asking)
+    if not bare and there.num_rows:
+        sizes = sizes + row_bytes(there, np.maximum(found.stored, 0))
+    for low, high in cuts(sizes, len(found.asking)):
+        ours = taken(here, found.asking[low:high])
+        theirs = pa.table({}) if bare else beside(there, found.stored[low:high])
+        yield Pairs(ours, theirs) if asking == "left" else Pairs(theirs, ours)
 
 
 def _alone(leaves: Bools) -> Found:
@@ -192,19 +230,3 @@ def words_of_rows(spec: JoinSpec, side: Side, inputs: Inputs, table: pa.Table) -
         keep = table.column(inputs.keep).fill_null(False).combine_chunks()
         alive &= np.asarray(keep.to_numpy(zero_copy_only=False), np.bool_)
     return words, alive
-
-
-def run_of_table(spec: JoinSpec, side: Side, inputs: Inputs, table: pa.Table) -> Run:
-    """Return a table as one run whose rows lie in index order; rows that can match nothing are left out."""
-    words, alive = words_of_rows(spec, side, inputs, table)
-    layout = Layout.of(spec.access_of(other(side)))
-    rows = np.flatnonzero(alive)
-    if layout.columns and len(rows):
-        rows = rows[order_of([words[column][rows] for column in layout.columns])]
-    payload = table.select(range(inputs.payload))
-    whole = len(rows) == table.num_rows and bool((rows == np.arange(len(rows))).all())
-    block = Block(words, np.zeros(table.num_rows, np.uint32), payload)
-    block = block if whole else block.take(rows)
-    made = RunPeaks(layout, None)
-    made.insert(block)
-    return made.snapshot()[0] if len(block) else Run.of(block, np.empty(0, np.int32))

@@ -3,6 +3,9 @@
 Both sides are walked once in the order of their words, and each group remembers its newest row: time that follows the rows,
 whatever the number of groups. Looking ahead is looking back with all bits turned (`flip` is -1): so is the order of words.
 Rows are numbered by 32 bits; -1 is none.
+
+A table that stays is sorted by group, then by place; of rows at one place the last is the one to take. There each row bisects
+(`nearest_stored`, `next_stored`), which takes the logarithm of the table.
 """
 
 from __future__ import annotations
@@ -17,8 +20,8 @@ from weft.kernels.llvm.octets import equal, load8
 from weft.types import Bools, Words
 
 __all__ = [
-    "ascends", "gaps", "gaps_of_doubles", "last_before", "linked", "next_candidates", "number_texts", "number_words",
-    "turned",
+    "ascends", "gaps", "gaps_of_doubles", "last_before", "linked", "nearest_stored", "next_candidates", "next_stored",
+    "number_texts", "number_words", "turned",
 ]  # fmt: skip
 
 I32 = NDArray[np.int32]
@@ -241,7 +244,7 @@ def linked(group: I32, order: I32, rows: int, groups: int) -> I32:
 
 @kernel
 def next_candidates(
-    rows: Any, at: I32, before: I32, words: Words, bounds: Words, flip: int, most: int, probe: I32, stored: I32
+    before: I32, words: Words, flip: int, rows: Any, at: I32, bounds: Words, most: int, probe: I32, stored: I32
 ) -> int:
     """Write the next candidates of some rows, at most so many for each, and where each goes on; return how many there are.
 
@@ -282,3 +285,80 @@ def gaps_of_doubles(left: Doubles, right: Doubles, found: I32) -> Doubles:
             one, two = left[i], right[found[i]]
             out[i] = 0.0 if one == two else abs(one - two)  # two infinities are no distance apart
     return out
+
+
+@inlined
+def _stored_from(groups: Words, places: Words, group: int, place: int, after: bool, low: int, high: int) -> int:
+    """Return the first row between `low` and `high` that is not before a place of a group, or is `after` it.
+
+    Without rows, the groups are one.
+    """
+    one = len(groups) == 0
+    while low < high:
+        mid = (low + high) >> 1
+        before = places[mid] < place or (after and places[mid] == place)
+        if not one and groups[mid] != group:
+            before = groups[mid] < group
+        if before:
+            low = mid + 1
+        else:
+            high = mid
+    return low
+
+
+@inlined
+def _last_alike(groups: Words, places: Words, at: int) -> int:
+    """Return the last row at the place of a row: double the step, then bisect."""
+    group = np.int64(0) if len(groups) == 0 else groups[at]
+    low, step = at, 1
+    while (
+        low + step < len(places)
+        and places[low + step] == places[at]
+        and (len(groups) == 0 or groups[low + step] == group)
+    ):
+        low += step
+        step *= 2
+    return _stored_from(groups, places, group, places[at], True, low + 1, min(low + step, len(places))) - 1
+
+
+@kernel
+def nearest_stored(left_group: Words, left: Words, groups: Words, places: Words, strict: bool, flip: int) -> I32:
+    """Return, for each left row, the nearest row of its group in a sorted table that is not behind it (`strict`: before it)."""
+    out = np.full(len(left), -1, np.int32)
+    one = len(groups) == 0
+    for i in range(len(left)):
+        group = np.int64(0) if one else left_group[i]
+        at = _stored_from(groups, places, group, left[i], strict == (flip != 0), 0, len(places))
+        at += flip ^ -1  # looking back, the row before
+        if 0 <= at < len(places) and (one or groups[at] == group):
+            out[i] = at if flip == 0 else _last_alike(groups, places, at)
+    return out
+
+
+@kernel
+def next_stored(
+    groups: Words, places: Words, flip: int, rows: Any, at: I32, bounds: Words, most: int, probe: I32, stored: I32
+) -> int:
+    """Write the next candidates in a sorted table as `next_candidates` does."""
+    one, filled = len(groups) == 0, 0
+    for k in range(len(rows)):
+        i, j = np.int64(rows[k]), np.int64(at[k])
+        for _ in range(most):
+            if j >= 0 and len(bounds) > 0 and (places[j] ^ flip) < (bounds[i] ^ flip):
+                j = np.int64(-1)
+            if j < 0:
+                break
+            probe[filled], stored[filled] = i, j
+            filled += 1
+            here, before = j, j - 1
+            inside = before >= 0 and (one or groups[before] == groups[here])
+            if inside and (flip == 0 or places[before] == places[here]):
+                j = before
+            elif flip == 0:
+                j = np.int64(-1)
+            else:
+                beyond = _last_alike(groups, places, here) + 1
+                there = beyond < len(places) and (one or groups[beyond] == groups[here])
+                j = np.int64(_last_alike(groups, places, beyond)) if there else np.int64(-1)
+        at[k] = j
+    return filled

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.planner.asof import explain_asof
+from weft.planner.asof import explain_asof, explain_asof_table
 from weft.planner.choose import Choice, Thresholds, check_switch, check_tasks, choose
 from weft.planner.draw import draw, draw_svg
 from weft.planner.explain import Explanation, explain_join, explain_table
@@ -11,5 +11,5 @@ from weft.planner.two_predicates import TwoPredicates, two_predicates
 
 __all__ = [
     "MATCH_RATE", "TYPICAL", "Choice", "Explanation", "Thresholds", "TwoPredicates", "check_switch", "check_tasks", "choose",
-    "draw", "draw_svg", "explain_asof", "explain_join", "explain_table", "show_ratio", "two_predicates",
+    "draw", "draw_svg", "explain_asof", "explain_asof_table", "explain_join", "explain_table", "show_ratio", "two_predicates",
 ]  # fmt: skip

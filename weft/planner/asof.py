@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from weft.planner.explain import Explanation
+from weft.planner.explain import Explanation, passed_on, stream_and_table
 from weft.routing import AsofPlan, AsofScheme, Plan
 from weft.spec import JoinSpec, Within, unit_shown
 from weft.spec.asof import Asof, AsofAsked, asof_lags
 from weft.spec.asof_spec import shown_tolerance
 
-__all__ = ["explain_asof"]
+__all__ = ["explain_asof", "explain_asof_table"]
 
 _AT = {
     "backward": ("at or before", "before"),
@@ -27,16 +27,9 @@ def explain_asof(
     assert asof is not None
     plan = scheme.initial(spec, tasks)
     parts = [
-        (
-            "join",
-            f"each left row with one right row{', or with NULLs' if spec.kind.preserved else ', if there is one'}",
-        ),
-        ("match", _match(asof, asked)),
-        ("ties", _ties(asof, asked)),
+        *_chosen(spec, asof, asked, "arrived"),
         ("plan", f"{tasks} task{'s' if tasks != 1 else ''}: {_plan(spec, asked, plan)}"),
     ]
-    if asof.chooses:
-        parts.insert(2, ("where", f"{asof.where}; right rows are asked in the order of their distance"))
     if not streaming:
         return Explanation((*parts, ("state", "none: both sides are read completely, in one batch")))
     window = spec.window
@@ -65,6 +58,29 @@ def explain_asof(
     return Explanation((*parts, ("order", "from batch to batch, " + ", ".join(told))))
 
 
+def explain_asof_table(spec: JoinSpec, asked: AsofAsked, refresh: str | None) -> Explanation:
+    """Explain how each row of a stream, the left side, has the nearest row of a table."""
+    asof = spec.asof
+    assert asof is not None
+    by = [two for _, two in asked.by]
+    order = [*(["a hash of its equal columns" if len(by) > 1 else by[0]] if by else []), asked.right]
+    index = f"rows sorted by {' and '.join(order)}; a row of the stream finds its own by bisection"
+    parts = (
+        *_chosen(spec, asof, asked, "was read"), *stream_and_table("left", refresh), ("index", index), *passed_on(),
+    )  # fmt: skip
+    return Explanation(parts)
+
+
+def _chosen(spec: JoinSpec, asof: Asof, asked: AsofAsked, arrived: str) -> list[tuple[str, str]]:
+    """Tell which right row a left row has."""
+    alone = ", or with NULLs" if spec.kind.preserved else ", if there is one"
+    where = [("where", f"{asof.where}; right rows are asked in the order of their distance")] if asof.chooses else []
+    return [
+        ("join", f"each left row with one right row{alone}"), ("match", _match(asof, asked)), *where,
+        ("ties", _ties(asof, asked, arrived)),
+    ]  # fmt: skip
+
+
 def _lag(lag: int | None, show: Callable[[int], str]) -> str:
     """Say how far out of order a time of the result is."""
     return "without bound" if lag is None else f"up to {show(lag)} out of order" if lag else "in order"
@@ -80,9 +96,9 @@ def _match(asof: Asof, asked: AsofAsked) -> str:
     )
 
 
-def _ties(asof: Asof, asked: AsofAsked) -> str:
+def _ties(asof: Asof, asked: AsofAsked, arrived: str) -> str:
     first = f"the greatest {asked.ties}, then " if asked.ties else ""
-    same = f"of right rows at the same {asked.right}, {first}the last that arrived"
+    same = f"of right rows at the same {asked.right}, {first}the last that {arrived}"
     return (
         f"{same}; of an earlier and a later one at the same distance, the earlier"
         if asof.direction == "nearest"

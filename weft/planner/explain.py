@@ -22,7 +22,7 @@ from weft.spec.duration import show_duration
 from weft.spec.parse import without_casts
 from weft.types import SIDES, Side, other
 
-__all__ = ["Explanation", "explain_join", "explain_table"]
+__all__ = ["Explanation", "explain_join", "explain_table", "passed_on", "stream_and_table"]
 
 _SIGNS = {Op.LT: "<", Op.LE: "<=", Op.GT: ">", Op.GE: ">=", Op.EQ: "=", Op.NE: "!="}
 
@@ -103,16 +103,27 @@ def explain_table(spec: JoinSpec, asking: Side, refresh: str | None) -> Explanat
     parts = [
         ("join", spec.condition.said or _plain(spec, spec.condition.text)),
         *([("kind", _kind(spec))] if spec.kind.preserved else []),
-        ("stream", f"{asking}; passes through without a shuffle and keeps its watermark"),
-        ("table", f"{other(asking)}; read {_reading(refresh)}, and written as an index that all tasks map"),
+        *stream_and_table(asking, refresh),
         ("index", f"peaks: sorted rows{tree}, so that a look-up takes time with what it finds"),
         ("access", _access(spec)),
         ("checked", _checked(spec)),
         *_conditions(spec),
-        ("emitted", "with the batch of the stream's row"),
-        ("state", "none: no row of the stream is kept"),
+        *passed_on(),
     ]
     return Explanation(tuple(parts))
+
+
+def stream_and_table(asking: Side, refresh: str | None) -> tuple[tuple[str, str], ...]:
+    """Tell what becomes of a stream, the `asking` side, and of the table that it is joined with."""
+    return (
+        ("stream", f"{asking}; passes through without a shuffle and keeps its watermark"),
+        ("table", f"{other(asking)}; read {_reading(refresh)}, and written as an index that all tasks map"),
+    )
+
+
+def passed_on() -> tuple[tuple[str, str], ...]:
+    """Tell when rows of a stream are emitted that is joined with a table."""
+    return ("emitted", "with the batch of the stream's row"), ("state", "none: no row of the stream is kept")
 
 
 def _conditions(spec: JoinSpec) -> Iterator[tuple[str, str]]:

@@ -8,29 +8,21 @@ from dataclasses import dataclass, replace
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from weft.engine import Accept, Job, Joiner, Pairs
-from weft.engine.asof import INDEX, AsofJoiner, check_compared, check_there, order_counts
+from weft.engine import Job, Joiner, Pairs
+from weft.engine.asof import INDEX, AsofJoiner
 from weft.errors import SpecError, about
 from weft.kernels import mix_words, words_of
-from weft.planner import Choice, Explanation, explain_asof
+from weft.planner import Choice, Explanation, explain_asof, explain_asof_table
 from weft.routing import AsofPlan, AsofScheme, Plan, TaskStats, noted
-from weft.spark.analysis import (
-    Analyzed,
-    Carried,
-    actual_name,
-    analyze,
-    arrives_in_any_order,
-    arrow_schema,
-    check_time_columns,
-    side_input,
-    time_orders,
-)
-from weft.spark.build import Built, JoinOptions, accept_of, check_options, shown_columns
+from weft.spark.analysis import Carried, arrives_in_any_order, quoted, side_input, time_orders
+from weft.spark.asof_match import AsofOptions, asof_match
+from weft.spark.build import Built, JoinOptions, check_options, check_refresh
 from weft.spark.state_place import name_for, state_place, tasks_for
+from weft.spark.table import asof_table_join, with_table
 from weft.spark.workers import check_workers
 from weft.spec import Unbounded, with_delays
-from weft.spec.asof import AsofAsked, asof_asked, asof_lags, asof_reach, asof_window
-from weft.spec.asof_spec import asof_spec, check_ends
+from weft.spec.asof import AsofAsked, asof_asked, asof_lags, asof_reach
+from weft.spec.asof_spec import check_ends
 from weft.spec.duration import Duration
 from weft.types import SIDES, Side, Words
 
@@ -47,14 +39,14 @@ def asof_join(
     tolerance: Duration | float | None = None, strict: bool = False, how: str = "left", where: str | None = None,
     ties: str | None = None, select: Sequence[str | Column] | None = None, suffix: str = "_right",
     delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
-    tasks: int | None = None, state: str | None = None, name: str | None = None,
+    tasks: int | None = None, state: str | None = None, name: str | None = None, refresh: str | None = None,
 ) -> DataFrame:  # fmt: skip
     """Give each left row the one right row that is nearest in an order column.
 
     Parameters
     ----------
     left, right
-        Two streaming DataFrames, or two static ones.
+        Two streaming DataFrames, two static ones, or a streaming one on the left and a static one, the table, on the right.
     on
         The order column of both sides, or a pair `("left name", "right name")`: times or dates, integers, or on static
         frames floating-point numbers. A row whose order is NULL or NaN has no match.
@@ -64,8 +56,8 @@ def asof_join(
         "backward": the last right row at or before the left one; "forward": the first at or after it; "nearest": the nearer
         of both, the earlier one where they are equally near.
     tolerance
-        How far the right row may be at most: a duration, or a number where the order columns hold numbers. On streams, only
-        "backward" without `where` works without one.
+        How far the right row may be at most: a duration, or a number where the order columns hold numbers. On two streams,
+        only "backward" without `where` works without one.
     strict
         Leave out right rows at the very same place.
     how
@@ -80,97 +72,58 @@ def asof_join(
         as a left one gets the suffix.
     delay, left_delay, right_delay
         How far behind the newest time of its stream a row may be. By default the delay of the side's own watermark
-        (`withWatermark`, or the watermark of the Weft join it comes from). Streams need one on both sides.
-    tasks, state, name
+        (`withWatermark`, or the watermark of the Weft join it comes from). Two streams need one on both sides; a stream
+        with a table has none.
+    tasks, state, name, refresh
         As in `weft.join`.
 
     Returns
     -------
     DataFrame
-        A plain DataFrame. On streams a left row leaves when the watermark says that no nearer right row can come.
+        A plain DataFrame. On two streams a left row is emitted when the watermark says that no nearer right row can come;
+        with a table, with its batch.
     """
     asked = asof_asked(on, by, direction, tolerance, strict, how, where, ties, delay, left_delay, right_delay)
-    return _build(left, right, asked, AsofOptions(select, suffix, tasks, state, name)).frame()
+    options = AsofOptions(select, suffix, tasks, state, name, refresh)
+    return (asof_table_join if with_table(left, right) else _build)(left, right, asked, options).frame()
 
 
 def explain_asof_join(
     left: DataFrame, right: DataFrame, *, on: On, by: By = None, direction: str = "backward",
     tolerance: Duration | float | None = None, strict: bool = False, how: str = "left", where: str | None = None,
     ties: str | None = None, delay: Duration | None = None, left_delay: Duration | None = None,
-    right_delay: Duration | None = None, tasks: int | None = None,
+    right_delay: Duration | None = None, tasks: int | None = None, refresh: str | None = None,
 ) -> Explanation:  # fmt: skip
     """Show how an as-of join would run: what matches, when rows leave, what is kept."""
     asked = asof_asked(on, by, direction, tolerance, strict, how, where, ties, delay, left_delay, right_delay)
-    built = _build(left, right, asked, AsofOptions(tasks=tasks, explaining=True))
+    options = AsofOptions(tasks=tasks, refresh=refresh, explaining=True)
+    if with_table(left, right):
+        return explain_asof_table(asof_table_join(left, right, asked, options).spec, asked, refresh)
+    built = _build(left, right, asked, options)
     return explain_asof(built.spec, asked, _SCHEME, built.tasks, streaming=left.isStreaming)
 
 
 _SCHEME = AsofScheme()
 
 
-@dataclass(frozen=True)
-class AsofOptions:
-    """What was asked besides the match."""
-
-    select: Sequence[str | Column] | None = None
-    suffix: str = "_right"
-    tasks: int | None = None
-    state: str | None = None
-    name: str | None = None
-    explaining: bool = False
-
-
 def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOptions) -> AsofBuilt:
     """Check an as-of join and everything it rests on; nothing runs yet."""
     frames: dict[Side, DataFrame] = {"left": left, "right": right}
-    _check_frames(frames)
+    _check_frames(frames, options.refresh)
     check_options(frames, JoinOptions("", select=options.select, suffix=options.suffix))
     spark, streaming = left.sparkSession, left.isStreaming
     check_workers(spark)
     with about("tasks"):
         tasks = tasks_for(spark, options.tasks)
-    asked = _spelled(asked, frames)
-    check_there(asked, {side: frames[side].columns for side in SIDES})
-    named: dict[Side, list[str]] = {
-        "left": [asked.left, *(one for one, _ in asked.by)],
-        "right": [asked.right, *(two for _, two in asked.by), *([asked.ties] if asked.ties else [])],
-    }
-    types = {
-        side: arrow_schema(spark, frames[side].select(*map(F.col, map(_quoted, named[side]))).schema) for side in SIDES
-    }
-    counts = order_counts(asked, types["left"], types["right"])
-    window = asof_window(asked, counts, asked.distance(counts))
-    with about("on"):
-        if not isinstance(window, Unbounded):
-            check_time_columns(window, frames)
+    match = asof_match(frames, asked, options)
+    analyzed, asked, window = match.analyzed, match.asked, match.window
     with about("delay"):
         if streaming:
             window = with_delays(window, time_orders(window, frames))
             check_ends(asked, window)
-    select = (
-        options.select if options.select is not None else asked.selected(left.columns, right.columns, options.suffix)
-    )
-    with about("by"):
-        plain = analyze(left, right, replace(asked, where=None).condition(), select, options.suffix, ("l", "r"))
-        inexact = check_compared(asked, plain.condition, types["left"], types["right"])
-    analyzed = plain
-    if asked.where:
-        with about("where"):
-            analyzed = analyze(left, right, asked.condition(), select, options.suffix, ("l", "r"))
-    # What decides on equal columns stands first; the tasks compare those as they are (`weft.engine.asof.groups`).
-    analyzed = replace(analyzed, rest=analyzed.rest[len(plain.rest) :], residual=None)
-    if asked.ties is not None and asked.ties not in analyzed.payload["right"]:
-        analyzed = replace(analyzed, payload={**analyzed.payload, "right": (*analyzed.payload["right"], asked.ties)})
-    places = {side: analyzed.payload[side].index for side in SIDES}
-    spec = asof_spec(
-        analyzed.condition, asked, counts, window if streaming else Unbounded(),
-        left_schema=shown_columns(analyzed, "left"), right_schema=shown_columns(analyzed, "right"),
-        payload={number: (places["left"](one), places["right"](two)) for number, (one, two) in inexact.items()},
-        ties=None if asked.ties is None else places["right"](asked.ties),
-    )  # fmt: skip
+    spec = match.spec(window if streaming else Unbounded())
     asof = spec.asof
     assert asof is not None
-    accept = _accept(analyzed)
     sides = {side: side_input(analyzed, spec, side) for side in SIDES}
     with about("state"):
         keeps = streaming and not options.explaining
@@ -182,25 +135,10 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
         one_stream=False, taken=analyzed.taken, kind=asked.kind, order=(asof_lags(asof, spec.window), reaches),
     )  # fmt: skip
     choice = Choice(_SCHEME, INDEX, "", "")
-    return AsofBuilt(analyzed, spec, choice, tasks, sides, where, carried, accept)
+    return AsofBuilt(analyzed, spec, choice, tasks, sides, where, carried, match.accept)
 
 
-def _accept(analyzed: Analyzed) -> Accept | None:
-    """Return what decides in the tasks what words cannot, None if they decide everything."""
-    try:
-        return accept_of(analyzed)
-    except SpecError as error:
-        what = str(error).splitlines()[0].replace("in this kind of join", "in where=")
-        with about("where"):
-            raise SpecError.of(
-                what,
-                "Tasks choose the nearest right row that satisfies where=, so they evaluate it themselves: comparisons, AND, OR, "
-                "NOT, CASE, IN, LIKE, casts, arithmetic, dates and substrings.",
-                "if only one side is involved, compute it as a column of that side first (.withColumn).",
-            ) from None
-
-
-def _check_frames(frames: dict[Side, DataFrame]) -> None:
+def _check_frames(frames: dict[Side, DataFrame], refresh: str | None) -> None:
     for side, frame in frames.items():
         if not isinstance(frame, DataFrame):
             raise SpecError.of(
@@ -208,26 +146,7 @@ def _check_frames(frames: dict[Side, DataFrame]) -> None:
                 "weft.asof_join takes PySpark DataFrames.",
                 "for pyarrow tables use weft.local.asof_join.",
             )
-    streaming = frames["left"].isStreaming
-    if streaming != frames["right"].isStreaming:
-        kinds = ("streaming", "static") if streaming else ("static", "streaming")
-        raise SpecError.of(
-            f"The left side is {kinds[0]} and the right side {kinds[1]}.",
-            "weft.asof_join takes two streams or two static frames.",
-            "read the static side as a stream too.",
-        )
-
-
-def _spelled(asked: AsofAsked, frames: dict[Side, DataFrame]) -> AsofAsked:
-    """Return what was asked with the columns as the frames spell them."""
-    one, two = frames["left"], frames["right"]
-    by = tuple((actual_name(one, a), actual_name(two, b)) for a, b in asked.by)
-    ties = None if asked.ties is None else actual_name(two, asked.ties)
-    return replace(asked, left=actual_name(one, asked.left), right=actual_name(two, asked.right), by=by, ties=ties)
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    check_refresh(refresh, frames["left"].isStreaming)
 
 
 @dataclass(frozen=True)
@@ -250,7 +169,7 @@ class AsofBuilt(Built):
         source, part = self.sides["left"], self.spec.left
         numbers = [*plan.left, plan.left_place]
         names = [source.frame.columns[source.inputs.keys[number]] for number in numbers]
-        drawn = source.frame.select(*map(F.col, map(_quoted, names))).orderBy(F.rand(7)).limit(_SAMPLE).toArrow()
+        drawn = source.frame.select(*map(F.col, map(quoted, names))).orderBy(F.rand(7)).limit(_SAMPLE).toArrow()
         words: list[Words] = []
         known = drawn.drop_null()
         for column, number in enumerate(numbers):

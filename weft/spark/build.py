@@ -50,7 +50,8 @@ from weft.state import Derived
 from weft.types import SIDES, Bools, Rows, Side
 
 __all__ = [
-    "Built", "JoinOptions", "accept_of", "build", "check_options", "check_selection", "shown_columns", "struct_of",
+    "Built", "JoinOptions", "accept_of", "build", "check_options", "check_refresh", "check_selection", "shown_columns",
+    "struct_of",
 ]  # fmt: skip
 
 _SAMPLE = 2_000
@@ -129,17 +130,22 @@ def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
                 "for pyarrow tables use weft.local.join.",
             )
     streaming = frames["left"].isStreaming
-    if asked.refresh is not None:
-        raise SpecError.of(
-            f"refresh={asked.refresh!r} needs a stream and a table.",
-            f"Here both sides are {'streaming' if streaming else 'static'}.",
-            "omit refresh=.",
-        )
+    check_refresh(asked.refresh, streaming)
     if streaming and asked.window is None:
         raise SpecError.of(
             "A join of streams needs a window.",
             "There are: within, last, tumbling, tumbling_rows, unbounded.",
             "write window=weft.within('10 seconds', on='ts'), or weft.unbounded() to keep everything.",
+        )
+
+
+def check_refresh(refresh: object, streaming: bool) -> None:
+    """Refuse to read a table again where there is none."""
+    if refresh is not None:
+        raise SpecError.of(
+            f"refresh={refresh!r} needs a stream and a table.",
+            f"Here both sides are {'streaming' if streaming else 'static'}.",
+            "omit refresh=.",
         )
 
 

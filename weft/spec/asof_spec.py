@@ -10,7 +10,7 @@ from weft.spec.join_spec import JoinSpec, build_spec
 from weft.spec.terms import Condition
 from weft.spec.window import Unit, Window, Within, unbounded, unit_shown, written
 
-__all__ = ["asof_spec", "check_ends", "shown_tolerance"]
+__all__ = ["asof_spec", "asof_table_spec", "check_ends", "shown_tolerance"]
 
 
 def asof_spec(
@@ -43,6 +43,12 @@ def asof_spec(
         asked.where or "",
     )  # fmt: skip
     return replace(spec, right=right, asof=asof)
+
+
+def asof_table_spec(spec: JoinSpec) -> JoinSpec:
+    """Return the spec of an as-of join whose right side is a table: its rows arrive in the order in which they are read."""
+    assert spec.asof is not None
+    return replace(spec, right=replace(spec.right, seq=None), asof=replace(spec.asof, arrival=-1))
 
 
 def check_ends(asked: AsofAsked, window: Window) -> None:

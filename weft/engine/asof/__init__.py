@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from weft.engine.asof.columns import check_compared, check_there, order_counts
 from weft.engine.asof.joiner import INDEX, AsofJoiner
+from weft.engine.asof.lookup import AsofLookup
 from weft.engine.asof.route import AsofRouter
 from weft.engine.asof.search import Search
 from weft.engine.asof.step import asof_step, beside
 
 __all__ = [
-    "INDEX", "AsofJoiner", "AsofRouter", "Search", "asof_step", "beside", "check_compared", "check_there", "order_counts",
+    "INDEX", "AsofJoiner", "AsofLookup", "AsofRouter", "Search", "asof_step", "beside", "check_compared", "check_there",
+    "order_counts",
 ]  # fmt: skip

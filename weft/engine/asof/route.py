@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.asof.search import is_nan, tie_words
+from weft.engine.asof.candidates import is_nan
+from weft.engine.asof.search import tie_words
 from weft.engine.route import PROBE, STORE, Roles, Router
 from weft.routing import AsofPlan
 from weft.types import U32, Block, Rows, Words

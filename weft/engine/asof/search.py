@@ -1,45 +1,34 @@
 """The search of an as-of join: for each left row its right row, in whole columns; a pure function of the rows.
 
 Without a further condition both sides are walked once (`weft.kernels.asof`). With one, each left row asks the right rows of its
-group in the order of their distance, in rounds: all rows that are still without an answer ask their next few at once.
+group in the order of their distance (`weft.engine.asof.candidates`).
 """
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from weft.engine.asof.groups import I32, NONE, Groups, HasWords, fixed, group_rows
+from weft.engine.asof.candidates import AHEAD, BACK, Candidates, Gaps, is_nan, looks
+from weft.engine.asof.groups import I32, NONE, Groups, HasWords, group_rows
 from weft.engine.preserve import Accept
-from weft.kernels import float_of, float_range, float_words, narrow, order_of, words_of
-from weft.kernels.asof import ascends, gaps, gaps_of_doubles, last_before, linked, next_candidates, turned
-from weft.spec import Op, Term
+from weft.kernels import order_of, words_of
+from weft.kernels.asof import ascends, last_before, linked, next_candidates, turned
 from weft.spec.asof import Asof
-from weft.types import WORD_MAX, WORD_MIN, Bools, Words
+from weft.types import WORD_MIN, Bools, Words
 
-__all__ = ["Gaps", "Search", "is_nan", "tie_words"]
-
-Gaps = NDArray[Any]
-"""Distances: words without a sign, or doubles."""
-
-_NAN = int(float_words(np.array([np.nan]))[0])
-_BACK, _AHEAD = 0, -1
-_PAIRS = 1 << 20
-"""Candidates that are looked at together."""
-_MOST = 64
-"""Candidates of one row that are looked at together."""
+__all__ = ["Search", "tie_words"]
 
 
 class Search:
     """What both sides have in common, worked out once: groups, and rows in their order."""
 
     def __init__(self, asof: Asof, left: HasWords, right: HasWords, accept: Accept | None = None) -> None:
-        self.asof, self.left, self.right, self.accept = asof, left, right, accept
-        self.places = fixed(left.words[asof.order[0]]), fixed(right.words[asof.order[1]])
+        self.asof, self.right = asof, right
+        self.candidates = Candidates(asof, left, right, accept)
+        self.places = self.candidates.places
         self.groups = _placed(asof, group_rows(asof.by, left, right), *self.places)
 
     @cached_property
@@ -59,81 +48,23 @@ class Search:
 
     def found(self) -> tuple[I32, Gaps]:
         """Return the right row of each left row (-1: none), and how far it is; no distances where nobody asks for them."""
-        asof = self.asof
-        if asof.direction != "nearest":
-            return self._near(self._looking(_BACK if asof.back else _AHEAD))
-        back, before = self._near(self._looking(_BACK))
-        ahead, after = self._near(self._looking(_AHEAD))
-        later = (after < before) | (back < 0)
-        return np.where(later, ahead, back), np.where(later, after, before)
-
-    def _near(self, rows: I32) -> tuple[I32, Gaps]:
-        """Leave out what is beyond the tolerance."""
-        if self.asof.tolerance is None and self.asof.direction == "backward":
-            return rows, np.zeros(0, np.uint64)
-        if self.asof.floating:
-            apart: Gaps = gaps_of_doubles(float_of(self.places[0]), float_of(self.places[1]), rows)
-            limit: Any = self.asof.tolerance
-        else:
-            apart, limit = gaps(*self.places, rows), np.uint64(self.asof.limit)
-        if self.asof.tolerance is not None:
-            rows[apart > limit] = -1
-        return rows, apart
+        return self.candidates.nearest([self._looking(flip) for flip in looks(self.asof)])
 
     def _looking(self, flip: int) -> I32:
         """Return the nearest right row in one direction that satisfies the further condition."""
         left, right = self.places
-        order = self.order if flip == _BACK else turned(right, self.order)
+        order = self.order if flip == BACK else turned(right, self.order)
         asking = NONE if ascends(left) else order_of([left])
-        if flip == _AHEAD:
+        if flip == AHEAD:
             asking = turned(left, asking)
         groups = self.groups
         heads = last_before(
             left, groups.left, asking, right, groups.right, order, groups.number, self.asof.strict, flip
         )  # fmt: skip
-        if not self.asof.terms and self.accept is None:
+        if self.candidates.sure:
             return heads
-        return self._first_accepted(heads, linked(groups.right, order, len(right), groups.number), flip)
-
-    def _first_accepted(self, at: I32, before: I32, flip: int) -> I32:
-        out = np.full(len(at), -1, np.int32)
-        bounds, places = self._bounds(flip), self.places[1]
-        rows, most = np.flatnonzero(at >= 0), 1
-        while len(rows):
-            for start in range(0, len(rows), _PAIRS // most):
-                some = rows[start : start + _PAIRS // most]
-                next_ = at[some]
-                probe, stored = np.empty(len(some) * most, np.int32), np.empty(len(some) * most, np.int32)
-                count = next_candidates(some, next_, before, places, bounds, flip, most, probe, stored)
-                probe, stored = probe[:count], stored[:count]
-                hits = np.flatnonzero(self._accepted(probe, stored))[::-1]  # the first of each row is written last
-                out[probe[hits]] = stored[hits]
-                at[some] = next_
-            rows = rows[(out[rows] < 0) & (at[rows] >= 0)]
-            most = min(2 * most, _MOST)
-        return out
-
-    def _bounds(self, flip: int) -> Words:
-        """Return the word beyond which no right row is within the tolerance; of doubles, perhaps a little beyond."""
-        if self.asof.tolerance is None:
-            return np.zeros(0, np.int64)
-        words, limit = self.places[0], self.asof.tolerance
-        if self.asof.floating:
-            back, ahead, _ = float_range(words, -limit, limit)
-            return back if flip == _BACK else ahead
-        out = np.full(len(words), WORD_MIN if flip == _BACK else WORD_MAX)
-        step = -int(limit) if flip == _BACK else int(limit)
-        narrow(words, step, flip == _BACK, out, np.ones(len(words), np.bool_))
-        return out
-
-    def _accepted(self, probe: I32, stored: I32) -> Bools:
-        holds = np.ones(len(probe), np.bool_)
-        for term in self.asof.terms:
-            holds &= _holds(term, self.left.words[term.left][probe], self.right.words[term.right][stored])
-        if self.accept is not None and holds.any():
-            rows = np.flatnonzero(holds)
-            holds[rows] = self.accept(self.left.payload, probe[rows], self.right.payload, stored[rows])
-        return holds
+        before = linked(groups.right, order, len(right), groups.number)
+        return self.candidates.first(heads, flip, partial(next_candidates, before, right, flip))
 
     def superseded(self, since: int) -> Bools:
         """Tell which right rows no left row at `since` or later may have."""
@@ -177,33 +108,7 @@ def _placed(asof: Asof, groups: Groups, left: Words, right: Words) -> Groups:
     return Groups(made[0], made[1], groups.number)
 
 
-def is_nan(words: Words) -> Bools:
-    """Tell which words stand for what is no number."""
-    return np.asarray(words == _NAN)
-
-
 def tie_words(payload: pa.Table, column: int) -> Words:
     """Return the words that decide among rows at one place; NULL is the least."""
     words, valid = words_of(payload.column(column), "value")
     return words if valid is None else np.where(valid, words, WORD_MIN)
-
-
-_OPS: dict[Op, Any] = {
-    Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal, Op.EQ: np.equal,
-    Op.NE: np.not_equal,
-}  # fmt: skip
-
-
-def _holds(term: Term, left: Words, right: Words) -> Bools:
-    """Evaluate a term on candidates."""
-    if term.op in _OPS:
-        return np.asarray(_OPS[term.op](left, right))
-    if term.op is Op.FBAND:
-        with np.errstate(invalid="ignore"):
-            apart = float_of(left) - float_of(right)
-        return np.asarray((apart >= term.lo) & (apart <= term.hi))
-    holds = np.ones(len(left), np.bool_)
-    least, most = np.full(len(left), WORD_MIN), np.full(len(left), WORD_MAX)
-    narrow(left, None if np.isinf(term.hi) else -int(term.hi), True, least, holds)
-    narrow(left, None if np.isinf(term.lo) else -int(term.lo), False, most, holds)
-    return np.asarray(holds & (right >= least) & (right <= most))

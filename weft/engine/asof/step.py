@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.arrivals import Arrivals
+from weft.engine.asof.candidates import Gaps
 from weft.engine.asof.groups import I32
 from weft.engine.asof.held import Held
-from weft.engine.asof.search import Gaps, Search
+from weft.engine.asof.search import Search
 from weft.engine.clock import advance, late_rows, watermark
 from weft.engine.pairs import Pairs, cuts, row_bytes
 from weft.engine.preserve import Accept

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from weft.spark.table.build import TableJoin, table_join, with_table
+from weft.spark.table.build import TableJoin, asof_table_join, table_join, with_table
 
-__all__ = ["TableJoin", "table_join", "with_table"]
+__all__ = ["TableJoin", "asof_table_join", "table_join", "with_table"]

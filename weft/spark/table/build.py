@@ -10,23 +10,27 @@ from typing import Any
 from pyspark.sql import Column, DataFrame
 from pyspark.sql.types import StructField, StructType
 
-from weft.engine import Accept, Lookup
+from weft.engine import Lookup, TableLookup
+from weft.engine.asof import AsofLookup
 from weft.errors import SpecError, about
 from weft.planner import Explanation, explain_table
 from weft.spark.analysis import DELAY, Analyzed, Output, SideInput, analyze, arrow_schema, frame_of, side_input
+from weft.spark.asof_match import AsofOptions, asof_match
 from weft.spark.build import JoinOptions, accept_of, check_options, check_selection, shown_columns, struct_of
 from weft.spark.join_task import side_by_side
 from weft.spark.reports import counted_pairs
 from weft.spark.route_task import TypedRows
 from weft.spark.state_place import TABLE, StatePlace, name_for, state_place
-from weft.spark.table.refusals import check_request, refreshed_by
+from weft.spark.table.refusals import check_asof_request, check_request, refreshed_by
 from weft.spark.table.task import IndexTask, LookupTask
 from weft.spark.table.versions import Table, register_table
 from weft.spark.workers import check_workers
 from weft.spec import JoinSpec, build_spec, unbounded
+from weft.spec.asof import AsofAsked
+from weft.spec.asof_spec import asof_table_spec
 from weft.types import SIDES, Side, other
 
-__all__ = ["TableJoin", "table_join", "with_table"]
+__all__ = ["TableJoin", "asof_table_join", "table_join", "with_table"]
 
 _LIMIT = "spark.weft.table.maxBytes"
 
@@ -53,20 +57,47 @@ def table_join(left: DataFrame, right: DataFrame, asked: JoinOptions, *, explain
         found = analyze(left, right, asked.on, selected, asked.suffix, ("l", "r"))
     with about("select"):
         check_selection(found, asked.kind, ("l", "r"))
-    # The stream keeps its watermark: the join hands rows on, so Spark's operators behind it go by the one in front.
-    analyzed = replace(found, frames={**found.frames, asking: frame_of(spark, found.given[asking])})
+    analyzed = _watermarked(found, asking)
     spec = build_spec(
         analyzed.condition, unbounded(), left_schema=shown_columns(analyzed, "left"),
         right_schema=shown_columns(analyzed, "right"), kind=asked.kind,
     )  # fmt: skip
     with about("how"):
         accept = accept_of(analyzed) if asked.kind.preserved else None
-    with about("state"):
-        name = asked.name or name_for(left, right, TABLE).replace("join", "table")
-        keeps = "Weft writes the table there, as an index that all tasks map"
-        where = None if explaining else state_place(spark, asked.state, name, keeps=keeps)
+    where = None if explaining else _place(left, right, asked.state, asked.name)
     sides = {side: side_input(analyzed, spec, side) for side in SIDES}
-    return TableJoin(analyzed, spec, asking, sides, where, accept, table, asked.refresh)
+    look_up = Lookup(spec, asking, {side: sides[side].arrow for side in SIDES}, accept)
+    return TableJoin(analyzed, look_up, sides, where, table, asked.refresh)
+
+
+def asof_table_join(stream: DataFrame, table: DataFrame, asked: AsofAsked, options: AsofOptions) -> TableJoin:
+    """Check an as-of join of a stream with a table and everything it rests on; nothing runs yet."""
+    frames: dict[Side, DataFrame] = {"left": stream, "right": table}
+    check_asof_request(stream, asked, options.tasks)
+    check_options(frames, JoinOptions("", select=options.select, suffix=options.suffix))
+    with about("refresh"):
+        refreshed_by(options.refresh, table)
+    check_workers(stream.sparkSession)
+    match = asof_match(frames, asked, options)
+    analyzed = _watermarked(match.analyzed, "left")
+    spec = asof_table_spec(match.spec(unbounded()))
+    where = None if options.explaining else _place(stream, table, options.state, options.name)
+    sides = {side: side_input(analyzed, spec, side) for side in SIDES}
+    look_up = AsofLookup(spec, {side: sides[side].arrow for side in SIDES}, match.accept)
+    return TableJoin(analyzed, look_up, sides, where, table, options.refresh)
+
+
+def _watermarked(found: Analyzed, asking: Side) -> Analyzed:
+    """Let the stream keep its watermark: the join hands rows on, so Spark's operators behind it go by the one in front."""
+    return replace(found, frames={**found.frames, asking: frame_of(found.spark, found.given[asking])})
+
+
+def _place(left: DataFrame, right: DataFrame, state: str | None, name: str | None) -> StatePlace:
+    """Return where the table is written."""
+    with about("state"):
+        name = name or name_for(left, right, TABLE).replace("join", "table")
+        keeps = "Weft writes the table there, as an index that all tasks map"
+        return state_place(left.sparkSession, state, name, keeps=keeps)
 
 
 @dataclass(frozen=True)
@@ -74,19 +105,21 @@ class TableJoin:
     """A join of a stream with a table that is known to be sound."""
 
     analyzed: Analyzed
-    spec: JoinSpec
-    asking: Side
+    look_up: TableLookup
     sides: Mapping[Side, SideInput]
     where: StatePlace | None
-    accept: Accept | None
     table: DataFrame
     refresh: str | None
+
+    @property
+    def spec(self) -> JoinSpec:
+        """Return what joins."""
+        return self.look_up.spec
 
     def frame(self) -> DataFrame:
         """Return the joined DataFrame."""
         assert self.where is not None
-        kind, spark = self.spec.kind, self.analyzed.spark
-        look_up = Lookup(self.spec, self.asking, {side: self.sides[side].arrow for side in SIDES}, self.accept)
+        kind, spark, look_up = self.spec.kind, self.analyzed.spark, self.look_up
         sources = {side: TypedRows(self.sides[side].inputs, self.sides[side].arrow) for side in SIDES}
         every, column = refreshed_by(self.refresh, self.table)
         limit = spark.conf.get(_LIMIT, None)
@@ -104,13 +137,13 @@ class TableJoin:
             ]
         output = StructType(fields)
         shown = partial(side_by_side, schema=arrow_schema(spark, output))
-        task = LookupTask(look_up, sources[self.asking], self.where, shown, self.refresh is not None)
-        joined = self.sides[self.asking].frame.mapInArrow(task, output)
+        task = LookupTask(look_up, sources[look_up.asking], self.where, shown, self.refresh is not None)
+        joined = self.sides[look_up.asking].frame.mapInArrow(task, output)
         return counted_pairs(joined if self._as_it_is else self._project(joined), self.where.name or "table")
 
     def explanation(self) -> Explanation:
         """Show how the join would run."""
-        return explain_table(self.spec, self.asking, self.refresh)
+        return explain_table(self.spec, self.look_up.asking, self.refresh)
 
     @property
     def _residual(self) -> Column | None:
@@ -125,9 +158,9 @@ class TableJoin:
 
     def _metadata(self, output: Output) -> dict[str, Any]:
         """Return what the stream's column tells of its order in time; of a column selected twice, Spark takes one."""
-        if output.plain is None or output.plain[0] != self.asking:
+        if output.plain is None or output.plain[0] != self.look_up.asking:
             return {}
-        known = dict(self.analyzed.frames[self.asking].schema[output.plain[1]].metadata)
+        known = dict(self.analyzed.frames[self.look_up.asking].schema[output.plain[1]].metadata)
         if next(each for each in self.analyzed.outputs if each.plain == output.plain) is not output:
             known.pop(DELAY, None)
         return known

@@ -5,11 +5,12 @@ from __future__ import annotations
 from pyspark.sql import DataFrame
 
 from weft.errors import SpecError, about
-from weft.spec import Kind
+from weft.spec import Delays, Kind
+from weft.spec.asof import AsofAsked
 from weft.spec.duration import microseconds
 from weft.types import Side, other
 
-__all__ = ["check_request", "refreshed_by"]
+__all__ = ["check_asof_request", "check_request", "refreshed_by"]
 
 _NEEDLESS = "The stream is not shuffled: each of Spark's tasks looks its rows up in the whole table, through one index."
 
@@ -26,13 +27,35 @@ def check_request(
                 "omit window=; to compare times, write it in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'.",
             )
     for name, given, default in (("scheme", scheme, "auto"), ("index", index, "auto"), ("tasks", tasks, None)):
-        with about(name):
-            if given != default:
-                raise SpecError.of(
-                    f"{name}={given!r} does not apply to a stream with a table.", _NEEDLESS, f"omit {name}=."
-                )
+        if given != default:
+            raise _needless(name, given)
     with about("how"):
         _check_kind(asking, kind)
+
+
+def check_asof_request(left: DataFrame, asked: AsofAsked, tasks: object) -> None:
+    """Refuse a table on the left, and what only as-of joins of two streams have."""
+    if not left.isStreaming:
+        raise SpecError.of(
+            "The left side is a table and the right side a stream.",
+            "Each left row has one right row; for a row of the table, a nearer one can arrive in any later batch.",
+            "put the stream on the left: weft.asof_join(stream, table, on=...); or read the table as a stream too, with delay=.",
+        )
+    with about("delay"):
+        if asked.delays != Delays():
+            raise SpecError.of(
+                "A stream with a table has no delay.",
+                "The table is complete when a batch begins, so every row of the stream is emitted with its batch: nothing waits.",
+                "omit delay=, left_delay= and right_delay=.",
+            )
+    if tasks is not None:
+        raise _needless("tasks", tasks)
+
+
+def _needless(name: str, given: object) -> SpecError:
+    error = SpecError.of(f"{name}={given!r} does not apply to a stream with a table.", _NEEDLESS, f"omit {name}=.")
+    error.argument = name
+    return error
 
 
 def _check_kind(asking: Side, kind: Kind) -> None:

@@ -9,14 +9,15 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pyspark import TaskContext
 
-from weft.engine import Lookup, Pairs, run_of_table
+from weft.engine import Pairs, TableLookup
 from weft.errors import SpecError, StateError
-from weft.index import Run, RunPeaks
+from weft.index import Run
 from weft.kernels.memory import keep_pages
 from weft.spark.route_task import TypedRows
 from weft.spark.shuttle import RunningTask, running_task
@@ -43,7 +44,7 @@ _MAPPED = 4
 class IndexTask:
     """Makes the index of a table, in one task; its one row says what was written."""
 
-    look_up: Lookup
+    look_up: TableLookup
     source: TypedRows
     path: str
     start: str
@@ -78,7 +79,7 @@ class IndexTask:
                 raise _too_large(
                     table.num_rows, column.nbytes, "One column of text or bytes of a table holds at most 2 GiB."
                 )
-        return run_of_table(self.look_up.spec, side, self.source.inputs, table)
+        return self.look_up.run_of(self.source.inputs, table)
 
     def _limit(self, shelf: TableShelf) -> tuple[int, str]:
         if self.limit is not None:
@@ -102,7 +103,7 @@ def _too_large(rows: int, size: int, there_is: str) -> SpecError:
 class LookupTask:
     """Looks the rows of a stream up in the version of the table that their batch sees."""
 
-    look_up: Lookup
+    look_up: TableLookup
     source: TypedRows
     where: StatePlace
     shown: Callable[[Pairs], pa.Table]
@@ -152,7 +153,7 @@ class LookupTask:
     def _pinned(self, here: RunningTask) -> TableVersion:
         return self._shelf.pinned(self._query(here), here.batch or 0, self._mine(here)).version
 
-    def _mapped(self, version: TableVersion) -> tuple[Run, RunPeaks]:
+    def _mapped(self, version: TableVersion) -> tuple[Run, Any]:
         """Return a version ready to be asked; a worker maps it once, however many batches it serves."""
         key = self.where.path, version.start, version.segment.name, version.segment.checksum
         found = _OPEN.pop(key, None)
@@ -172,7 +173,7 @@ class LookupTask:
         self._shelf.collect(query, batch, self.where.retain, mine)
 
 
-_OPEN: dict[tuple[str, ...], tuple[Run, RunPeaks]] = {}
+_OPEN: dict[tuple[str, ...], tuple[Run, Any]] = {}
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
