@@ -21,7 +21,8 @@ from weft.kernels import words_of
 from weft.local import AsofJoin
 from weft.spec.asof_spec import asof_table_spec
 from weft.state import open_folder
-from weft.state.segments import read_segment, write_segment
+from weft.state.contents import read_segment
+from weft.state.segments import write_segment
 from weft.types import SIDES, Side
 from weft_lab.oracle import Batch, Row
 

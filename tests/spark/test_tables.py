@@ -142,6 +142,7 @@ class Recorded:
         self.options = options or {"on": "l.k = r.k"}
         self.batches: dict[int, list[list[tuple[int, str]]]] = {}
         self.reported: list[int] = []
+        self.second = False
 
     def write(self, word: str) -> None:
         """Replace the table."""
@@ -154,6 +155,8 @@ class Recorded:
         spark = self.desk.spark
         table, asked = spark.read.parquet(str(self.table)), {**self.options, **options}
         joined = self.join(rows, table, select=["l.id", "r.word"], state=self.desk.state, **asked)
+        if self.second:  # then a union numbers the partitions of the join anew
+            joined = rows.selectExpr("id + 1000 AS id", "'none' AS word").unionAll(joined)
 
         def record(frame, batch: int) -> None:
             found = sorted((row["id"], row["word"]) for row in frame.collect())
@@ -213,9 +216,18 @@ def _until(holds: Callable[[], bool], seconds: float = 60) -> None:
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize(("join", "refresh"), [("join", "1 second"), ("join", "VERSION"), ("asof_join", "version")])
-def test_a_table_is_read_again(desk, join, refresh) -> None:
+@pytest.mark.parametrize(
+    ("join", "refresh", "second"),
+    [
+        ("join", "1 second", False),
+        ("join", "1 second", True),
+        ("join", "VERSION", False),
+        ("asof_join", "version", False),
+    ],
+)
+def test_a_table_is_read_again(desk, join, refresh, second) -> None:
     recorded = Recorded(desk, BOTH[join][0], **BOTH[join][1])
+    recorded.second = second
     recorded.write("old")
     rows = desk.stream("rows", [_keyed(0)])
     query = recorded.start(rows, refresh=refresh).trigger(processingTime="200 milliseconds").start()
@@ -237,6 +249,24 @@ def test_a_table_is_read_again(desk, join, refresh) -> None:
     assert found == ["old"] * found.count("old") + ["newer"] * found.count("newer")
 
 
+def test_a_table_that_is_gone_is_not_empty(desk, caplog) -> None:
+    recorded = Recorded(desk)
+    recorded.write("old")
+    rows = desk.stream("rows", [_keyed(0)])
+    query = (
+        recorded.start(rows, how="left", refresh="300 milliseconds").trigger(processingTime="100 milliseconds").start()
+    )
+    _until(lambda: len(recorded.batches) == 1)
+    (recorded.table / "all.parquet").unlink()
+    _until(lambda: "it has no files in" in caplog.text)
+    recorded.table.rmdir()
+    _until(lambda: "does not exist" in caplog.text)
+    desk.add("rows", 1, _keyed(1))
+    _until(lambda: len(recorded.batches) == 2)
+    query.stop()
+    assert recorded.batches[1] == [[(10, "old"), (11, None)]]
+
+
 class _Sick:
     """A table that cannot be read every second time, and its query."""
 
@@ -249,7 +279,8 @@ class _Sick:
     def lastProgress(self) -> dict[str, int]:  # noqa: N802 (PySpark's own names)
         return {"batchId": self.reads}
 
-    def mark(self) -> int:
+    def mark(self, *, again: bool) -> int:
+        assert again
         return 7
 
     def read(self, start: str, number: int) -> TableVersion:
@@ -274,16 +305,16 @@ def test_a_table_that_cannot_be_read_now_is_read_later(tmp_path) -> None:
 def test_old_versions_are_deleted(desk) -> None:
     recorded = Recorded(desk)
     rows = desk.stream("rows", [_keyed(0)])
-    for number in range(7):  # three batches are kept
+    for number in range(9):  # three batches are kept, and looked for in every fourth
         recorded.write(f"word {number}")
         recorded.run(rows)
         desk.add("rows", number + 1, _keyed(number + 1))
     tables = desk.folder / "state" / "tables"
     starts = [path for path in tables.iterdir() if list(path.glob("*.arrow"))]
     (pins,) = [path for path in tables.iterdir() if path not in starts]
-    assert sorted(int(path.stem) for path in pins.glob("*.json")) == [3, 4, 5, 6]
+    assert sorted(int(path.stem) for path in pins.glob("*.json")) == [5, 6, 7, 8]
     assert len(starts) == 4
-    assert [recorded.batches[number][0][0][1] for number in range(7)] == [f"word {number}" for number in range(7)]
+    assert [recorded.batches[number][0][0][1] for number in range(9)] == [f"word {number}" for number in range(9)]
 
 
 def test_two_joins_of_one_query_need_names(desk) -> None:

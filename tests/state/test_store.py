@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import weft
 from tests.state.batches import ON, WINDOW, expected, feed, joined, rows, store
-from weft.errors import SpecError
+from weft.errors import SpecError, StateMismatch
 from weft.observe import inspect_query, read_batch
 from weft.routing import HashPlan, MatrixPlan, RangePlan
 from weft.state import Manifest, MemoryStore, Pinned, StateStore, open_folder, read_sealed
 from weft.types import SIDES
 
 BATCHES = 20
+
+
+def test_a_change_to_an_inner_join_is_named(tmp_path: Path) -> None:
+    table = pa.table({"k": [1], "t": [1]})
+    asked: dict[str, Any] = {"on": "l.k = r.k", "window": weft.within(1, on="t", delay=0), "state": str(tmp_path)}
+    list(weft.local.Join(table.schema, table.schema, how="left", **asked).feed(table, table))
+    with pytest.raises(StateMismatch, match=r"What changed: how: was 'left', is 'inner'\."):
+        weft.local.Join(table.schema, table.schema, **asked)
 
 
 def test_plans_round_trip(tmp_path: Path) -> None:

@@ -182,6 +182,8 @@ class AsofJoin:
             names = self.schemas[side].names
             wanted = [names.index(name) for of, name in residual.columns if of == alias]
             tables[alias] = table.select(wanted).rename_columns([names[n] for n in wanted]).take(pa.array(rows))
+        if not residual.columns:  # tables without columns have no rows: the same answer holds for all
+            return np.repeat(residual.mask({alias: pa.table({"": [None]}) for alias in aliases}), len(left_rows))
         return residual.mask(tables)
 
 

@@ -24,6 +24,7 @@ from typing import Any, Literal
 from weft.errors import SpecError, about
 from weft.spec.duration import LONGEST, Duration, microseconds
 from weft.spec.kinds import INNER, KINDS, Kind
+from weft.spec.parse import closed
 from weft.spec.terms import Term
 from weft.spec.window import Delays, Unit, Window, Within, delays_of, unbounded
 
@@ -118,7 +119,7 @@ class AsofAsked:
         """Return the condition in SQL: equal columns, order columns, then what else was asked."""
         conjuncts = [f"l.{back_quoted(one)} = r.{back_quoted(two)}" for one, two in self.by]
         conjuncts.append(f"l.{back_quoted(self.left)} >= r.{back_quoted(self.right)}")
-        return " AND ".join([*conjuncts, *([f"({self.where})"] if self.where else [])])
+        return " AND ".join([*conjuncts, *([f"({self.where}\n)"] if self.where else [])])
 
     def selected(self, left: Sequence[str], right: Sequence[str], suffix: str) -> list[str]:
         """Return the columns of the result where none are asked for: all but the right ones that are equal by definition."""
@@ -148,7 +149,7 @@ class AsofAsked:
 
 
 def _tolerance(given: object, of: str, is_: str, hint: str) -> SpecError:
-    error = SpecError.of(f"tolerance={given!r}.", f"The order columns hold {of}, so it is {is_}.", hint)
+    error = SpecError.of(f"tolerance={given!r} is not valid.", f"The order columns hold {of}, so it is {is_}.", hint)
     error.argument = "tolerance"
     return error
 
@@ -165,10 +166,17 @@ def asof_asked(
         there = "It is True, to leave out right rows at the very same place, or False."
         raise _wrong("strict", strict, there, "leave it out to allow exact matches.")
     if not isinstance(how, str) or how not in ("left", "inner"):
-        there = "Known: left (every left row, beside NULLs without a match), inner (left rows with a match)."
+        there = "Known: left (every left row, padded with NULLs without a match), inner (left rows with a match)."
         raise _wrong("how", how, there, "leave it out for 'left'.")
     if where is not None and (not isinstance(where, str) or not where.strip()):
         raise _wrong("where", where, "It is SQL over l and r.", "write where='l.price >= r.ask'.")
+    if where is not None and not closed(where):
+        raise _wrong(
+            "where",
+            where,
+            "It has a bracket or a quote that is not closed, or not opened.",
+            "check its brackets and quotes.",
+        )
     if ties is not None and not isinstance(ties, str):
         raise _wrong("ties", ties, "It names a column of the right side.", "write ties='sequence'.")
     delays = delays_of("asof_join", delay, left_delay, right_delay)
@@ -197,7 +205,7 @@ def _pairs(by: object) -> tuple[tuple[str, str], ...]:
 
 
 def _wrong(name: str, given: object, there: str, hint: str) -> SpecError:
-    error = SpecError.of(f"{name}={given!r}.", there, hint)
+    error = SpecError.of(f"{name}={given!r} is not valid.", there, hint)
     error.argument = name
     return error
 

@@ -18,7 +18,17 @@ from sqlglot.parsers.spark import SparkParser
 
 from weft.errors import SpecError, UnknownColumn
 
-__all__ = ["WeftSql", "check_syntax", "conjuncts", "parse", "references", "render", "resolve", "without_casts"]
+__all__ = [
+    "WeftSql",
+    "check_syntax",
+    "closed",
+    "conjuncts",
+    "parse",
+    "references",
+    "render",
+    "resolve",
+    "without_casts",
+]
 
 _SIDES = ("left", "right")
 _FORBIDDEN: dict[type[exp.Expr], str] = {
@@ -63,6 +73,23 @@ def check_syntax(
     if not any(not column.table for column in tree.find_all(exp.Column)):
         _check_relates(tree, aliases)
     return tree
+
+
+def closed(text: str) -> bool:
+    """Tell whether every bracket that a text opens is closed, in order, so that it can stand in brackets itself.
+
+    >>> closed("l.x > 1 OR (r.x > 1)"), closed("l.x > 1) OR (r.x > 1")
+    (True, False)
+    """
+    depth = 0
+    try:
+        for token in WeftSql().tokenize(text):
+            depth += {"L_PAREN": 1, "R_PAREN": -1}.get(token.token_type.name, 0)
+            if depth < 0:
+                return False
+    except TokenError:
+        return False
+    return depth == 0
 
 
 def without_casts(text: str) -> str:

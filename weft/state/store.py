@@ -84,7 +84,9 @@ class StateStore:
             return
         before = read_sealed(self.folder, "spec.json") if self.folder.exists("spec.json") else {}
         changed = [
-            f"{name}: was {before.get(name)!r}, is {now!r}" for name, now in identity.items() if before.get(name) != now
+            f"{name}: was {before.get(name, 'inner')!r}, is {identity.get(name, 'inner')!r}"  # only `how` is left out, if inner
+            for name in dict.fromkeys([*identity, *(name for name in before if name in (*identity, "how"))])
+            if before.get(name) != identity.get(name)
         ]
         plain = [change for change in changed if not change.startswith("words:")]  # follows from the others, mostly
         changed = plain or changed

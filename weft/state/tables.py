@@ -6,7 +6,7 @@
 
 The tasks of a batch agree without talking. What is pinned holds. Without a pin they go on with the version of the batch before,
 if the same run of the query has pinned that, else with the one that their start has read; so all of them write the same pin.
-A new version is pinned for the batch after, by one task, while all others still work on this one. A batch that is run again,
+A new version is pinned for the batch after, by tasks of this one, so before any of the next reads it. A batch that is run again,
 by another start too, finds its pin.
 """
 
@@ -125,7 +125,7 @@ class TableShelf:
         return chosen
 
     def pin_next(self, query: str, batch: int, now: TablePin, mine: TablePin) -> None:
-        """Pin the newest version for the batch after this one; one task asks this of each batch."""
+        """Pin the newest version for the batch after this one; the tasks of a batch do, and the last one wins."""
         newest, name = self.newest(mine.version.start), f"{batch + 1}.json"
         folder = self.folder / query
         if newest is not None and newest != now.version and not folder.exists(name):

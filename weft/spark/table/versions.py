@@ -18,11 +18,13 @@ from dataclasses import dataclass, replace
 from threading import Thread
 from typing import Any
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.streaming.query import StreamingQuery
 
+from weft.errors import StateError
 from weft.spark.analysis import children, frame_of, kind, quoted
 from weft.spark.hooks import around_starts, weft_error
 from weft.spark.state_place import TABLE, StatePlace
@@ -56,18 +58,20 @@ class Table:
         """Let a task read the table as it is now and write its index."""
         task = replace(self.task, start=start, number=number)
         try:
-            rows = renewed(self.kept).coalesce(1).mapInArrow(task, "version string").collect()
+            rows = renewed(self.kept, again=number > 0).coalesce(1).mapInArrow(task, "version string").collect()
         except PySparkException as error:
             raise weft_error(str(error)) or error from None
+        except Py4JJavaError as error:
+            raise weft_error(str(error)) or _unreadable(str(error.java_exception.getMessage())) from None
         # Spark leaves a function out where it knows that no row reaches it.
         said = rows[0]["version"] if rows else next(task([])).column(0)[0].as_py()
         return TableVersion.of_json(json.loads(said))
 
-    def mark(self) -> Any:
+    def mark(self, *, again: bool = False) -> Any:
         """Return what tells one version from the next; None without such a column."""
         if self.column is None:
             return None
-        (row,) = renewed(self.given).agg(F.max(F.col(quoted(self.column)))).collect()
+        (row,) = renewed(self.given, again=again).agg(F.max(F.col(quoted(self.column)))).collect()
         return row[0]
 
 
@@ -110,13 +114,34 @@ def _tables_of(frame: DataFrame) -> list[Table]:
     return [_TABLES[join] for join in found if join in _TABLES]
 
 
-def renewed(frame: DataFrame) -> DataFrame:
-    """Return a frame that reads its files as they are now: Spark lists them when a frame is made."""
+def renewed(frame: DataFrame, *, again: bool) -> DataFrame:
+    """Return a frame that reads its files as they are now: Spark lists them when a frame is made.
+
+    Spark takes a folder that is gone for an empty table. So does it, while a table is overwritten, one without files; if it is
+    read `again`, it cannot be read now.
+    """
     plan = frame._jdf.queryExecution().analyzed()
+    conf: Any = frame.sparkSession.sparkContext._jsc
     for leaf in _leaves(plan):
         if kind(leaf) == "LogicalRelation" and kind(leaf.relation()) == "HadoopFsRelation":
-            leaf.relation().location().refresh()
+            location = leaf.relation().location()
+            location.refresh()
+            roots = location.rootPaths()
+            for root in (roots.apply(number) for number in range(roots.size())):
+                if not root.getFileSystem(conf.hadoopConfiguration()).exists(root):
+                    raise _unreadable(f"{root.toString()} does not exist")
+            if again and not len(location.inputFiles()):
+                raise _unreadable(f"it has no files in {roots.mkString(', ')}")
     return frame_of(frame.sparkSession, plan)
+
+
+def _unreadable(why: str) -> StateError:
+    first = (why.splitlines() or ["no reason given"])[0].rstrip(".")
+    return StateError.of(
+        f"The table of this join cannot be read: {first}.",
+        "Weft reads it when the query starts, and again as refresh= says.",
+        "restore its files; an empty table needs a file without rows.",
+    )
 
 
 def _leaves(node: Any) -> Iterator[Any]:
@@ -166,7 +191,7 @@ class Refresher(Thread):
             batch = -1 if progress is None else int(progress["batchId"])
             if batch == self.batch:  # asked once per batch
                 return
-            self.batch, mark = batch, self.table.mark()
+            self.batch, mark = batch, self.table.mark(again=True)
             if mark == self.mark:
                 return
         self.version = self.table.read(self.version.start, self.version.number + 1)
