@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Iterable
 
+from weft.spec import INNER, KINDS
 from weft_lab.torture.cases import Case, a_case
 from weft_lab.torture.draw import Seeded
 from weft_lab.torture.lives import Lived, Troubles, live
@@ -18,7 +19,9 @@ def local_life(seed: int) -> Lived:
     """Run the join of a seed through its troubles; raises where anything came out wrong."""
     draw = Seeded(seed)
     itself = draw.integer(0, 3) == 3
-    case: Case = a_case(draw, itself=itself, unordered=itself and draw.flag(), most=draw.pick((3, 6, 12)))
+    unordered = itself and draw.flag()
+    kinds = (INNER,) if unordered else (INNER, *KINDS.values())
+    case: Case = a_case(draw, itself=itself, unordered=unordered, most=draw.pick((3, 6, 12)), kinds=kinds)
     return live(case, draw, Troubles(crash=True, rescale=draw.flag(), change=draw.flag(), most=4))
 
 

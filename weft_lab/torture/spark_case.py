@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import weft
+from weft.errors import SpecError
 from weft.routing import Scheme
-from weft.spec import Window
+from weft.spec import INNER, KINDS, Kind, Window
+from weft.spec.kinds import check_ends, check_unordered
 from weft.types import SIDES
 from weft_lab.oracle import Batch, Row
-from weft_lab.torture.cases import SCHEMA, Case, a_case, a_row, a_time_window, expected_count, spec_of
+from weft_lab.torture.cases import SCHEMA, Case, Ids, a_case, a_row, a_time_window, expected_count, spec_of
 from weft_lab.torture.draw import Draw, Seeded
 from weft_lab.torture.legal import a_number_of_tasks, legal_indexes, legal_schemes
 
@@ -59,7 +61,8 @@ class SparkCase:
         draw = Seeded(f"spark {seed}")
         itself = draw.integer(0, 4) == 4
         case = a_case(draw, _a_window, itself=itself, unordered=itself and draw.flag(), most=0, batches=1)
-        return cls(seed, replace(case, batches=_files_of_rows(draw, itself, batches)), draw.pick(BEHIND))
+        made = replace(case, batches=_files_of_rows(draw, itself, batches))
+        return cls(seed, replace(made, kind=draw.pick(_kinds(made))), draw.pick(BEHIND))
 
     def settings(self, life: int) -> Settings:
         """Return the settings of one life; they change from life to life."""
@@ -92,7 +95,8 @@ class SparkCase:
         one, two = self.case.aliases
         options: dict[str, Any] = {
             "on": self.case.on, "window": self.case.window, "scheme": settings.scheme, "index": settings.index,
-            "tasks": settings.tasks, "select": [f"{one}.id AS x", f"{two}.id AS y"], "state": str(folder / "state"),
+            "tasks": settings.tasks, "state": str(folder / "state"), "how": self.case.kind.name,
+            "select": [f"{one}.id AS x", f"{two}.id AS y"] if self.case.kind.pairs else [f"{one}.id AS x"],
         }  # fmt: skip
         if self.case.itself:
             return self._behind(api.self_join(*frames, unordered=self.case.unordered, **options))
@@ -107,12 +111,12 @@ class SparkCase:
             return joined.unionAll(joined)
         return joined.where("x % 3 <> 1") if self.behind == "filter" else joined
 
-    def expected(self, folder: Path) -> Counter[tuple[int, int]]:
-        """Return the pairs that the sink must hold after all batches."""
-        found = expected_count(self.case.expected(self._sliced(folder)))
+    def expected(self, folder: Path) -> Counter[Ids]:
+        """Return the rows that the sink must hold after all batches."""
+        found = expected_count(self.case.expected(self._sliced(folder)), self.case.kind)
         if self.behind == "union with itself":
             return Counter({pair: 2 * times for pair, times in found.items()})
-        return Counter({pair: n for pair, n in found.items() if self.behind != "filter" or pair[0] % 3 != 1})
+        return Counter({pair: n for pair, n in found.items() if self.behind != "filter" or _passes(pair)})
 
     def _sliced(self, folder: Path) -> list[Batch]:
         """Return the batches as Spark has made them."""
@@ -136,6 +140,25 @@ class SparkCase:
             batches.append(Batch(parts["left"], parts["right"]))
             before = ends
         return batches
+
+
+def _kinds(case: Case) -> list[Kind]:
+    """Return the kinds of joins that a case can be, inner ones as often as all others together."""
+    others = [kind for kind in KINDS.values() if _can_be(case, kind)]
+    return [INNER] * len(others) + others
+
+
+def _can_be(case: Case, kind: Kind) -> bool:
+    try:
+        check_unordered(kind, case.unordered)
+        check_ends(kind, case.window)
+    except SpecError:
+        return False
+    return True
+
+
+def _passes(row: Ids) -> bool:
+    return row[0] is not None and row[0] % 3 != 1
 
 
 def _a_window(draw: Draw) -> Window:
