@@ -58,6 +58,26 @@ def test_what_was_said_elsewhere_wins(tmp_path) -> None:
     ], done.stderr
 
 
+PIPELINED = """
+import weft
+
+spark = weft.session(conf={"spark.ui.enabled": "false", "spark.python.udf.pipelined.enabled": "true"})
+print("SAID", spark.sparkContext.getConf().get("spark.python.unix.domain.socket.enabled", "nothing"))
+spark.range(100, numPartitions=4).mapInArrow(lambda batches: batches, "id long").collect()
+spark.stop()
+"""
+
+
+@pytest.mark.spark
+def test_sockets_and_pipelined_udfs_are_not_set_together(tmp_path) -> None:
+    """Spark 4.3 loses its workers then."""
+    done = subprocess.run(
+        [sys.executable, "-c", PIPELINED], cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
+        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2])},
+    )  # fmt: skip
+    assert "SAID nothing" in done.stdout, done.stderr
+
+
 @pytest.mark.parametrize(
     ("environment", "asked"),
     [

@@ -12,10 +12,10 @@ import pyarrow as pa
 
 from weft.engine import Found, Job, Joiner, Pairs, Shipment, Worker, unpack
 from weft.errors import StateError
-from weft.kernels.memory import keep_pages
 from weft.routing import Plan
 from weft.spark.shuttle import running_task
 from weft.spark.state_place import JOIN, StatePlace
+from weft.spark.worker_process import begin_task
 from weft.state import Holder, StateStore
 
 __all__ = ["Inbox", "JoinTask", "side_by_side"]
@@ -63,7 +63,7 @@ class Inbox:
     @classmethod
     def open(cls, job: Job, where: StatePlace | None, batches: Iterable[pa.RecordBatch]) -> Inbox:
         """Take everything in; task 0 claims the state for this run of the query, the others ask whether it may go on."""
-        keep_pages()
+        begin_task()
         here = running_task()
         store = None if where is None else where.opened(job, here.query, here.run)
         shipped = [batch for batch in batches if batch.num_rows]

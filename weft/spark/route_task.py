@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 
 from weft.engine import Inputs, Intake, Job, Joiner, in_content_order, pack_delivery, pack_header, pinned_for
-from weft.kernels.memory import keep_pages
 from weft.routing import Plan
 from weft.spark.reports import report_state
 from weft.spark.shuttle import Outbox, RunningTask, Stamp, running_task
 from weft.spark.state_place import StatePlace
+from weft.spark.worker_process import begin_task
 from weft.state import Pinned
 from weft.types import Side
 
@@ -82,7 +82,7 @@ class TypedRows:
 
 def open_route(job: Job, where: StatePlace | None, plan: Plan | None) -> tuple[RunningTask, Pinned]:
     """Return what a route task works for, and what is pinned for its batch: the plan of a static join is given."""
-    keep_pages()  # a Python worker lives for many batches of the same sizes
+    begin_task()
     here = running_task()
     store = None if where is None else where.opened(job, here.query, here.run)
     return here, pinned_for(job, store, here.batch or 0) if plan is None else Pinned(plan)

@@ -33,6 +33,8 @@ SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": "8m",
     # Blocks are Arrow already; compressing them again costs more than the local wire.
     "spark.shuffle.compress": "false",
+    # Through TCP, a hop with little data waits 40 ms for an acknowledgement.
+    "spark.python.unix.domain.socket.enabled": "true",
     # The micro-batch plan has few, large tasks; two hundred shuffle partitions for what follows the join are too many.
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.session.timeZone": "UTC",
@@ -42,6 +44,9 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
 }
 """What `session` sets unless you set it yourself."""
+
+_SOCKETS, _PIPELINED = "spark.python.unix.domain.socket.enabled", "spark.python.udf.pipelined.enabled"
+"""Spark 4.3 closes Unix sockets of workers that it wants to use again, if it also pipelines UDFs."""
 
 _OPTIONS = "spark.driver.defaultJavaOptions"
 """Options of the driver's JVM that stand before those of the user."""
@@ -77,7 +82,10 @@ def session(
     told = _told(asked, master)
     master = master or told.get("spark.master", "local[*]")
     builder = SparkSession.builder.appName(name).master(master)
-    settings = {key: value for key, value in SETTINGS.items() if key not in told} | addresses(master, {**told, **asked})
+    said = {**told, **asked}
+    settings = {key: value for key, value in SETTINGS.items() if key not in told} | addresses(master, said)
+    if said.get(_PIPELINED, "false").lower() == "true":
+        settings.pop(_SOCKETS, None)
     for key, value in {**settings, **asked}.items():
         builder = builder.config(key, value)
     return builder.getOrCreate()

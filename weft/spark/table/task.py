@@ -19,10 +19,10 @@ from pyspark import TaskContext
 from weft.engine import Pairs, TableLookup
 from weft.errors import SpecError, StateError
 from weft.index import Run
-from weft.kernels.memory import keep_pages
 from weft.spark.route_task import TypedRows
 from weft.spark.shuttle import RunningTask, running_task
 from weft.spark.state_place import TABLE, StatePlace
+from weft.spark.worker_process import begin_task
 from weft.state import TablePin, TableShelf, TableVersion
 from weft.types import Block
 
@@ -57,7 +57,7 @@ class IndexTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the index of all rows."""
-        keep_pages()
+        begin_task()
         shelf, gathered, rows, size = TableShelf(self.path), list[pa.RecordBatch](), 0, 0
         limit, there_is = self._limit(shelf)
         words = 8 * (self.look_up.spec.side(self.look_up.stored).columns + 1)
@@ -119,7 +119,7 @@ class LookupTask:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Look up one partition."""
-        keep_pages()
+        begin_task()
         here = running_task()
         mapped = None
         for rows in _gathered(batches):
