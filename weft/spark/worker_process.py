@@ -20,8 +20,9 @@ _TASKS = count(1)
 def begin_task() -> None:
     """Prepare the process for a task of Weft; tasks call it first."""
     keep_pages()
-    # PySpark has just collected, so everything left is in use. The first tasks load the kernels they need, so this is repeated, but
-    # less and less often: a reference cycle that is set aside is never freed, and this bounds how many there can be.
+    # PySpark has just collected, so everything left is in use. The first tasks load the kernels they need, so this is
+    # repeated, but less and less often: a reference cycle that is set aside is never freed, and this bounds how many
+    # there can be.
     tasks = next(_TASKS)
     if tasks & (tasks - 1) == 0:
         gc.freeze()

@@ -1,19 +1,17 @@
-"""The three queries that `weft-lab bench spark` compares, and their time per batch as Spark reports it.
+"""The queries that `weft-lab bench spark` compares, and their time per batch as Spark reports it.
 
-All read the same two Parquet streams and write to the noop sink. *weft* is the join; *null* moves the same columns
-through the same hop into Python and brings as many rows of the same schema back; *native* is what a Spark user writes
-today: keys in buckets, neighbours exploded, equality of buckets, the band and the time bounds as residual.
+All read the same two Parquet streams and write to the noop sink. *weft* is the join; *null* and *shuffled* move as many rows and
+join nothing (`weft_lab.spark.null_joins`); *native* is what a Spark user writes today: keys in buckets, neighbours exploded,
+equality of buckets, the band and the time bounds as residual.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -23,12 +21,11 @@ from weft.spark.jobs import cause
 from weft.spark.join import join
 from weft.spec import Window, within
 from weft.state import StateStore
+from weft_lab.spark.null_joins import NULL_JOINS
 
 __all__ = ["BatchTime", "JoinTime", "Workload", "run_timed", "time_join", "time_near", "time_query"]
 
 SCHEMA = "id long, key long, ts timestamp, value double"
-MATCHES = 2
-"""Partners of each row."""
 
 
 @dataclass(frozen=True)
@@ -77,8 +74,8 @@ def time_query(spark: SparkSession, kind: str, load: Workload, scratch: Path, ho
     if kind == "weft":
         near = f"abs(l.key - r.key) <= {load.width}"
         frame = join(left, right, on=near, how=how, window=_window(load), state=state)
-    elif kind == "null":
-        frame = _null(left, right)
+    elif kind in NULL_JOINS:
+        frame = NULL_JOINS[kind](left, right, spark.sparkContext.defaultParallelism)
     else:
         frame = _native(left, right, load)
     query, progresses = run_timed(frame, scratch)
@@ -146,20 +143,6 @@ def _metrics(state: str, query: str, batch: int) -> list[dict[str, Any]]:
     tasks = sorted(int(task) for task in store.folder.names() if task.isdigit())
     found = [store.read_metrics(task, batch) for task in tasks]
     return [metrics for metrics in found if metrics is not None]
-
-
-def _null(left: DataFrame, right: DataFrame) -> DataFrame:
-    names = [*left.columns, *(f"{name}_right" for name in right.columns)]
-    kinds = [kind for _, kind in left.dtypes]
-    schema = ", ".join(f"{name} {kind}" for name, kind in zip(names, kinds * 2, strict=True))
-
-    def through(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            doubled = pa.record_batch([*batch.columns, *batch.columns], names=names)
-            for _ in range(MATCHES):
-                yield doubled
-
-    return left.unionAll(right).mapInArrow(through, schema)
 
 
 def _native(left: DataFrame, right: DataFrame, load: Workload) -> DataFrame:
