@@ -46,9 +46,7 @@ def number_words(right: Words, right_valid: Bools, left: Words, left_valid: Bool
             out[i] = -1
             continue
         word = right[i]
-        at = _slot_of(word, size)
-        while numbers[at] >= 0 and keys[at] != word:
-            at = (at + 1) & (size - 1)
+        at = _place_of_word(word, keys, numbers)
         if numbers[at] < 0:
             keys[at], numbers[at] = word, count
             count += 1
@@ -61,12 +59,18 @@ def number_words(right: Words, right_valid: Bools, left: Words, left_valid: Bool
         if len(left_valid) > 0 and not left_valid[i]:
             asked[i] = -1
             continue
-        word = left[i]
-        at = _slot_of(word, size)
-        while numbers[at] >= 0 and keys[at] != word:
-            at = (at + 1) & (size - 1)
-        asked[i] = numbers[at]
+        asked[i] = numbers[_place_of_word(left[i], keys, numbers)]
     return out, asked, count
+
+
+@inlined
+def _place_of_word(word: int, keys: Words, numbers: I32) -> int:
+    """Return the slot that holds a word, or the empty one in which it belongs."""
+    last = len(keys) - 1
+    at = _slot_of(word, last + 1)
+    while numbers[at] >= 0 and keys[at] != word:
+        at = (at + 1) & last
+    return at
 
 
 @inlined
@@ -103,12 +107,7 @@ def number_texts(
             continue
         start, end = right_ends[i], right_ends[i + 1]
         hashed = _hash_of(right, start, end)
-        at = _slot_of(hashed, size)
-        while numbers[at] >= 0:
-            first = firsts[numbers[at]]
-            if keys[at] == hashed and _alike(right, start, end, right, right_ends[first], right_ends[first + 1]):
-                break
-            at = (at + 1) & (size - 1)
+        at = _place_of_text(right, start, end, hashed, right, right_ends, firsts, keys, numbers)
         if numbers[at] < 0:
             keys[at], numbers[at], firsts[count] = hashed, count, i
             count += 1
@@ -126,14 +125,24 @@ def number_texts(
             continue
         start, end = left_ends[i], left_ends[i + 1]
         hashed = _hash_of(left, start, end)
-        at = _slot_of(hashed, size)
-        while numbers[at] >= 0:
-            first = firsts[numbers[at]]
-            if keys[at] == hashed and _alike(left, start, end, right, right_ends[first], right_ends[first + 1]):
-                break
-            at = (at + 1) & (size - 1)
+        at = _place_of_text(left, start, end, hashed, right, right_ends, firsts, keys, numbers)
         asked[i] = numbers[at]
     return out, asked, count
+
+
+@inlined
+def _place_of_text(
+    text: Bytes, start: int, end: int, hashed: int, texts: Bytes, ends: Words, firsts: Words, keys: Words, numbers: I32
+) -> int:  # fmt: skip
+    """Return the slot that holds a text, or the empty one in which it belongs; `firsts` has a row of each numbered text."""
+    last = len(keys) - 1
+    at = _slot_of(hashed, last + 1)
+    while numbers[at] >= 0:
+        first = firsts[numbers[at]]
+        if keys[at] == hashed and _alike(text, start, end, texts, ends[first], ends[first + 1]):
+            break
+        at = (at + 1) & last
+    return at
 
 
 @inlined
