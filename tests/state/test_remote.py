@@ -12,7 +12,7 @@ from pyarrow import fs
 from tests.state.batches import expected, feed, joined, store
 from weft.errors import StateError
 from weft.observe import inspect_query
-from weft.state import Folder, Segment, collect, open_folder, packs
+from weft.state import Folder, Segment, collect, contents, open_folder
 from weft.state.object_folder import ObjectFolder
 from weft.types import SIDES
 
@@ -32,7 +32,7 @@ def remote(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     if request.param == "mock":
         return Folder(fs._MockFileSystem(), "bucket/state")
     if request.param in ("objects", "s3"):
-        monkeypatch.setattr(packs, "INLINE", 0)
+        monkeypatch.setattr(contents, "INLINE", 0)
     if request.param == "s3":
         return open_folder(request.getfixturevalue("s3").uri(tmp_path.name))
     (tmp_path / "far").mkdir()
@@ -93,7 +93,7 @@ def _read(remote: Folder, name: str) -> bytes:
 @pytest.mark.parametrize("what", ["segment", "manifest", "plan"])
 def test_harm(what: str, harm: str, remote: Folder, cache: Path) -> None:
     feed(joined(store(remote), scheme="matrix"), 3)
-    if what == "segment" and remote.packed and packs.INLINE:
+    if what == "segment" and remote.packed and contents.INLINE:
         pytest.skip("its segments are in its manifest")
     one = _one_segment(remote, 2)
     name = {"segment": f"1/{one.file}", "manifest": "1/2.json", "plan": "plans/3.json"}[what]
@@ -148,7 +148,7 @@ def test_copies_that_nobody_reads_are_deleted(remote: Folder, cache: Path) -> No
     join = joined(store(remote), scheme="matrix")
     feed(join, 3)
     stale = _cached(cache)
-    assert stale or packs.INLINE
+    assert stale or contents.INLINE
     for copy in stale:
         os.utime(copy, (1_000_000_000, copy.stat().st_mtime))
     feed(join, 3)

@@ -14,7 +14,7 @@ from tests.s3 import Served
 from tests.state.batches import expected, feed, joined, store
 from weft.local import Join
 from weft.observe import inspect_query
-from weft.state import Folder, Holder, StateStore, open_folder, packs
+from weft.state import Folder, Holder, StateStore, contents, open_folder
 
 TASKS = 4
 
@@ -31,7 +31,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture(params=["inlined", "packs"])
 def folder(request: pytest.FixtureRequest, s3: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Folder:
     if request.param == "packs":
-        monkeypatch.setattr(packs, "INLINE", 0)
+        monkeypatch.setattr(contents, "INLINE", 0)
     return open_folder(s3.uri(tmp_path.name))
 
 
@@ -60,7 +60,7 @@ def test_a_batch_costs_four_requests_a_task_and_ten_more(folder: Folder, s3: Ser
         found += query.batches(count)
         kinds, per_batch = s3.proxy.kinds(), s3.proxy.kinds().total() / count
         assert per_batch <= 4 * TASKS + 10, kinds
-        assert kinds["PUT"] / count <= (2 if packs.INLINE else 3) * TASKS + 1.5, kinds
+        assert kinds["PUT"] / count <= (2 if contents.INLINE else 3) * TASKS + 1.5, kinds
         s3.proxy.forget()
     last = 9 + batches
     assert sorted(found) == expected(last + 1)
@@ -86,7 +86,7 @@ def test_a_task_that_comes_to_another_machine_reads_what_it_needs(
         seen = s3.proxy.kinds()
     assert sorted(found) == expected(8)
     # Of each task its manifest and its packs, of which there are few, and each after its size was asked.
-    assert seen["GET"] <= TASKS * (1 if packs.INLINE else 9) + 3 and seen["LIST"] <= TASKS
+    assert seen["GET"] <= TASKS * (1 if contents.INLINE else 9) + 3 and seen["LIST"] <= TASKS
 
 
 def test_no_copies_where_none_are_wanted(s3: Served, tmp_path: Path, cache: Path) -> None:
@@ -100,7 +100,7 @@ def test_no_copies_where_none_are_wanted(s3: Served, tmp_path: Path, cache: Path
 def test_copies_take_no_more_than_they_may(s3: Served, tmp_path: Path, cache: Path, monkeypatch) -> None:
     from weft.state import Care
 
-    monkeypatch.setattr(packs, "INLINE", 0)
+    monkeypatch.setattr(contents, "INLINE", 0)
     query = Query(open_folder(s3.uri(tmp_path.name), Care(cache=20_000)))
     assert query.batches(8) == expected(8)
     assert sum(file.stat().st_size for file in cache.rglob("*") if file.is_file()) <= 20_000

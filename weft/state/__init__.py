@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from weft.state.care import Care
 from weft.state.contents import content_of
-from weft.state.folder import Folder
+from weft.state.folder import Care, Folder
 from weft.state.manifest import Manifest
 from weft.state.memory_store import MemoryStore
 from weft.state.ownership import CHECKPOINT, Holder, known_checkpoint, note_checkpoint

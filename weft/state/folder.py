@@ -1,8 +1,8 @@
 """Where the state is: a folder on some file system, with whole-file reads, and writes that nobody sees half done.
 
 The only place of Weft that touches files during a join. This one writes aside and renames: local disks, shared mounts, HDFS.
-Object stores have no rename (`weft.state.object_folder`). On a local disk files and folders are for nobody but their owner. What
-cannot be written is told with the room that there is.
+Object stores have no rename (`weft.state.object_folder`). On a local disk files and folders are for nobody but their owner, and
+are synced where they have to outlive a power cut. What cannot be written is told with the room that there is.
 """
 
 from __future__ import annotations
@@ -20,12 +20,42 @@ from pyarrow import fs
 from typing_extensions import Self
 
 from weft.errors import SpecError, StateError
-from weft.state.care import Care
-from weft.state.local_disk import forget, fresh_file, made_folder, synced
-from weft.state.retries import patiently
-from weft.state.trouble import missing, undeleted, unread, unwritten
+from weft.state.failures import missing, patiently, undeleted, unread, unwritten
 
-__all__ = ["Folder"]
+__all__ = ["DURABILITIES", "Care", "Folder", "forget", "fresh_file", "made_folder", "synced"]
+
+DURABILITIES = ("process", "power")
+"""What a finished batch outlives: the processes that wrote it, or also the power of their machine."""
+
+
+@dataclass(frozen=True)
+class Care:
+    """What a user may set about the files of the state."""
+
+    durability: str = "process"
+    """`power` syncs every local file, and the folder that names it, before anybody goes by it."""
+    patience: float = 60.0
+    """Seconds for which a request that fails is made again."""
+    cache: int = 8 << 30
+    """Bytes of remote files that are kept on this machine."""
+
+    @classmethod
+    def of(cls, durability: str, cache: str) -> Care:
+        """Read the settings as they stand in the session's conf."""
+        if durability not in DURABILITIES:
+            raise SpecError.of(
+                f"spark.weft.durability is {durability!r}.",
+                "It is 'process' (state outlives killed processes) or 'power' (it also outlives a power cut).",
+                "leave it out for 'process'.",
+            )
+        if not (cache.isascii() and cache.isdigit()):
+            raise SpecError.of(
+                f"spark.weft.cache.bytes is {cache!r}.",
+                "It is a number of bytes: how much of a remote state each machine may keep on its disk.",
+                f"write '{cls.cache}', which is the default, or '0' for no copies.",
+            )
+        return cls(durability, cache=int(cache))
+
 
 T = TypeVar("T")
 
@@ -262,3 +292,36 @@ def _size(fill: Callable[[pa.NativeFile], None]) -> int:
     sink = pa.MockOutputStream()
     fill(sink)
     return int(sink.size())
+
+
+def made_folder(path: str, *, lasting: bool = False) -> None:
+    """Make a folder and those above it that are missing, mode 0700 whatever the umask; one that is there stays as it is."""
+    if os.path.isdir(path):
+        return
+    above = os.path.dirname(path)
+    if above != path:
+        made_folder(above, lasting=lasting)
+    with contextlib.suppress(FileExistsError):  # another task was faster, or it is a file: then writing says so
+        os.mkdir(path, 0o700)
+    if lasting:
+        synced(above)
+
+
+def fresh_file(path: str) -> int:
+    """Make a file that was not there, mode 0600 whatever the umask, and return its handle."""
+    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+
+
+def forget(path: str) -> None:
+    """Delete what was written aside; if even that fails, the first error is the one to tell."""
+    with contextlib.suppress(OSError):
+        os.unlink(path)
+
+
+def synced(path: str) -> None:
+    """Wait until the content of a file, or the names in a folder, are on the disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

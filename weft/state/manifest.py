@@ -1,18 +1,24 @@
-"""One version of one task: which segments, and everything needed to go on from them."""
+"""One version of one task: which segments, which of their rows have found a partner, and all that a later batch needs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import zlib
+from base64 import b64decode, b64encode
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
+from weft.errors import StateError
+from weft.index import Run
 from weft.routing import TaskStats
 from weft.spec.shapes import check_shape, listed
 from weft.state.segments import Segment
 from weft.state.task import Clock
 from weft.types import SIDES, Side
 
-__all__ = ["Manifest"]
+__all__ = ["Manifest", "flagged", "packed_flags"]
 
 _SELDOM = ("waiting", "matched", "oldest")
 """What only some kinds of joins, or of folders, have."""
@@ -81,3 +87,28 @@ def _entries(segments: Mapping[Side, Sequence[Segment]]) -> dict[Side, list[dict
 
 def _segments(data: Mapping[Side, Any]) -> dict[Side, tuple[Segment, ...]]:
     return {side: tuple(Segment.of_json(entry) for entry in listed(data[side])) for side in SIDES}
+
+
+def packed_flags(runs: Iterable[Run]) -> tuple[str, ...]:
+    """Return the flags of each run, "" where no row has found a partner."""
+    return tuple(_packed(run) for run in runs)
+
+
+def _packed(run: Run) -> str:
+    matched = run.compacted().matched  # as the rows stand in the segment
+    if not bool(matched.any()):
+        return ""
+    return b64encode(zlib.compress(np.packbits(matched).tobytes(), 1)).decode()
+
+
+def flagged(run: Run, text: str, where: str) -> Run:
+    """Return a run with its flags; `where` is the file that has them."""
+    if not text:
+        return run
+    try:
+        bits = np.frombuffer(zlib.decompress(b64decode(text, validate=True)), np.uint8)
+    except (ValueError, zlib.error):
+        bits = np.zeros(0, np.uint8)
+    if len(bits) != -(-run.rows // 8):
+        raise StateError.torn(where, f"the flags of {run.segment} are not those of its {run.rows} rows")
+    return run.flagged(np.unpackbits(bits, count=run.rows).astype(np.bool_))

@@ -19,8 +19,8 @@ import pyarrow as pa
 from pyarrow import fs
 
 from weft.errors import SpecError
+from weft.state.failures import unread
 from weft.state.folder import Folder
-from weft.state.trouble import unread
 
 __all__ = ["ObjectFolder", "range_of"]
 

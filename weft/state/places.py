@@ -20,8 +20,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from weft.errors import SpecError
-from weft.state.care import Care
-from weft.state.folder import Folder
+from weft.state.folder import Care, Folder
 from weft.state.object_folder import ObjectFolder
 
 __all__ = ["open_folder"]

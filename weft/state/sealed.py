@@ -11,8 +11,8 @@ from typing import Any
 
 from weft.errors import StateError
 from weft.kernels import checksum
+from weft.state.failures import missing
 from weft.state.folder import Folder
-from weft.state.trouble import missing
 
 __all__ = ["FORMAT", "digest_of", "find_sealed", "open_sealed", "read_sealed", "sealed", "write_sealed"]
 

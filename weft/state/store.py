@@ -7,8 +7,8 @@
     <state>/<query id>/<task>/<batch>-<n>-<mark>.arrow  segment
     <state>/<query id>/<task>/<batch>.metrics.json  what the batch did; for people, and to see whether tasks agree
 
-On an object store, where each request counts, segments lie in packs or in the manifest (`weft.state.packs`), reports beside each
-other (`weft.state.reports`), and files of a hundred batches in a folder of their own (`weft.state.object_folder`).
+On an object store, where each request counts, segments lie in packs or in the manifest (`weft.state.contents`), reports beside
+each other (`weft.state.reports`), and files of a hundred batches in a folder of their own (`weft.state.object_folder`).
 
 `state(b) = f(state(b-1), input(b), plan(b))` is deterministic: a retry, a twin or a replay writes the same bytes again.
 """
@@ -24,20 +24,18 @@ import pyarrow as pa
 
 from weft.errors import StateError, StateMismatch
 from weft.routing import Plan, plan_from_json
+from weft.state.cache import SealedFiles
 from weft.state.collect import collect, collect_orphans
-from weft.state.contents import read_segments
-from weft.state.documents import Documents
-from weft.state.flags import flagged, packed_flags
+from weft.state.contents import read_segments, write_segments
+from weft.state.failures import missing
 from weft.state.folder import Folder
-from weft.state.manifest import Manifest
+from weft.state.manifest import Manifest, flagged, packed_flags
 from weft.state.ownership import Holder
-from weft.state.packs import write_segments
 from weft.state.places import open_folder
 from weft.state.reports import find_report, refuse_parted, write_report
 from weft.state.sealed import digest_of, find_sealed, read_sealed, write_sealed
 from weft.state.segments import Derived, Segment
 from weft.state.task import Clock, History, Pinned, TaskState
-from weft.state.trouble import missing
 from weft.types import SIDES, Side
 
 __all__ = ["StateStore"]
@@ -61,11 +59,11 @@ class StateStore:
         self.retain = max(retain, 2)
         self.derived: Mapping[Side, Derived] = derived or {"left": {}, "right": {}}
         self.holder: Holder | None = None
-        self.documents = Documents()
+        self.sealed = SealedFiles()
 
     def working_for(self, run: str) -> StateStore:
         """Read as part of a run of the query: what cannot change within it is kept on this machine."""
-        self.documents = Documents(run)
+        self.sealed = SealedFiles(run)
         return self
 
     def claim(self, holder: Holder, *, lead: bool) -> None:
@@ -113,7 +111,7 @@ class StateStore:
     def read_pinned(self, batch: int) -> Pinned:
         """Return the plan pinned for a batch, with the clock before it."""
         folder, name = self.folder / "plans", f"{batch}.json"
-        body = self.documents.find(folder, name, shared=True)
+        body = self.sealed.find(folder, name, shared=True)
         if body is None:
             raise missing(folder.where(name))
         return self._pinned_of(body, batch, folder.where(name))
@@ -179,7 +177,7 @@ class StateStore:
         """
         folder, name = self.folder / str(task), f"{batch}.json"
         try:
-            body = self.documents.find(folder, name, history)
+            body = self.sealed.find(folder, name, history)
             if body is None:
                 return None
             manifest = Manifest.of_json(body)
@@ -263,7 +261,7 @@ class StateStore:
             oldest=max(0, horizon) if folder.packed else 0,
         )
         self._still_held()
-        self.documents.write(folder, f"{batch}.json", manifest.to_json(), history.now)
+        self.sealed.write(folder, f"{batch}.json", manifest.to_json(), history.now)
         names = [name for since, name in garbage if since <= horizon]
         collect(self.folder, manifest, names, self.retain, partial(self.manifest, task))
         return manifest
