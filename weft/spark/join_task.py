@@ -15,7 +15,7 @@ from weft.errors import StateError
 from weft.routing import Plan
 from weft.spark.shuttle import running_task
 from weft.spark.state_place import JOIN, StatePlace
-from weft.spark.worker_process import begin_task
+from weft.spark.workers import begin_task
 from weft.state import Holder, StateStore
 
 __all__ = ["Inbox", "JoinTask", "side_by_side"]

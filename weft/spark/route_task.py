@@ -14,7 +14,7 @@ from weft.routing import Plan
 from weft.spark.reports import report_state
 from weft.spark.shuttle import Outbox, RunningTask, Stamp, running_task
 from weft.spark.state_place import StatePlace
-from weft.spark.worker_process import begin_task
+from weft.spark.workers import begin_task
 from weft.state import Pinned
 from weft.types import Side
 

@@ -1,11 +1,16 @@
-"""Spark's Python workers: whether they have Weft, and what the machines that they run on are like.
+"""Spark's Python workers: whether they have Weft, what the machines that they run on are like, and how a task finds its own.
 
-Told when the join is built, not by a traceback of the first batch. For `weft doctor` a small job comes back with the facts of
-every worker's machine.
+Whether they have Weft is told when the join is built, not by a traceback of the first batch. For `weft doctor` a small job comes
+back with the facts of every worker's machine.
+
+A worker lives for many batches of the same sizes. PySpark collects garbage after every task, before the worker takes the next
+one. The collector walks every object there is. The modules of Weft, Numba and PyArrow hold some hundred thousand, which takes
+60 ms: longer than a task of a small batch. So what a worker has loaded is set aside, where the collector does not look.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib.metadata
 import json
 import os
@@ -17,6 +22,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from functools import cache
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,9 +31,23 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from weft.errors import WeftError
+from weft.kernels.memory import keep_pages
 from weft.state import open_folder
 
-__all__ = ["check_workers", "executor_facts", "facts"]
+__all__ = ["begin_task", "check_workers", "executor_facts", "facts"]
+
+_TASKS = count(1)
+
+
+def begin_task() -> None:
+    """Prepare the process for a task of Weft; tasks call it first."""
+    keep_pages()
+    # PySpark has just collected, so everything left is in use. The first tasks load the kernels they need, so this is
+    # repeated, but less and less often: a reference cycle that is set aside is never freed, and this bounds how many
+    # there can be.
+    tasks = next(_TASKS)
+    if tasks & (tasks - 1) == 0:
+        gc.freeze()
 
 
 def check_workers(spark: SparkSession) -> None:

@@ -22,7 +22,7 @@ from weft.index import Run
 from weft.spark.route_task import TypedRows
 from weft.spark.shuttle import RunningTask, running_task
 from weft.spark.state_place import TABLE, StatePlace
-from weft.spark.worker_process import begin_task
+from weft.spark.workers import begin_task
 from weft.state import TablePin, TableShelf, TableVersion
 from weft.types import Block
 

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from weft.spark import worker_process
+from weft.spark import workers
 
 
 @pytest.fixture
@@ -18,11 +18,11 @@ def thawed():
 
 
 def test_tasks_set_aside_what_is_loaded_at_powers_of_two(monkeypatch, thawed) -> None:
-    monkeypatch.setattr(worker_process, "_TASKS", count(1))
+    monkeypatch.setattr(workers, "_TASKS", count(1))
     frozen = []
     for task in range(1, 70):
         gc.unfreeze()
-        worker_process.begin_task()
+        workers.begin_task()
         if gc.get_freeze_count():
             frozen.append(task)
     assert frozen == [1, 2, 4, 8, 16, 32, 64]
