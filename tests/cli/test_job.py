@@ -9,7 +9,7 @@ import pytest
 import weft
 from weft.cli.job import CheckedJob, JobMistakes, blaming, load_job
 from weft.cli.job.expressions import schema_types, selected_columns
-from weft.cli.job.key_lines import key_lines
+from weft.cli.job.reader import key_lines
 from weft.errors import JobError, SpecError, StateError
 
 WHOLE = (Path(__file__).parent / "plant.toml").read_text(encoding="utf-8")

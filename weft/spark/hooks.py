@@ -32,8 +32,7 @@ from weft.engine import Job
 from weft.errors import WeftError, WeftWarning
 from weft.spark.analysis import DELAY, ENDLESS, LAG, spark_delay, stripped
 from weft.spark.reports import follow_late_rows
-from weft.spark.restarts import check_restart, check_whole
-from weft.spark.state_place import JOIN, StatePlace
+from weft.spark.state_place import JOIN, StatePlace, check_restart, check_whole
 from weft.spec.disorder import readable
 from weft.spec.duration import show_duration
 

@@ -27,8 +27,8 @@ from weft.errors import JobError, WeftError
 from weft.planner import Explanation, explain_join
 from weft.spark.build import Built, JoinOptions, build
 from weft.spark.hooks import weft_error
-from weft.spark.restarts import missing_state, read_checkpoint
 from weft.spark.session import session
+from weft.spark.state_place import missing_state, read_checkpoint
 from weft.spec import JoinSpec
 from weft.state import StateStore, read_sealed
 

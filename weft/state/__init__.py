@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from weft.state.contents import content_of
 from weft.state.folder import Care, Folder
-from weft.state.manifest import Manifest
 from weft.state.memory_store import MemoryStore
 from weft.state.ownership import CHECKPOINT, Holder, known_checkpoint, note_checkpoint
 from weft.state.places import open_folder
@@ -13,7 +12,7 @@ from weft.state.sealed import read_sealed, write_sealed
 from weft.state.segments import Derived, Segment, derived_note, one_chunk, read_words, written_words
 from weft.state.store import StateStore
 from weft.state.tables import TablePin, TableShelf, TableVersion
-from weft.state.task import Clock, History, Pinned, TaskState
+from weft.state.task import Clock, History, Manifest, Pinned, TaskState
 
 __all__ = [
     "CHECKPOINT", "TOLD", "Care", "Clock", "Derived", "Folder", "History", "Holder", "Manifest", "MemoryStore",

@@ -13,9 +13,9 @@ from collections.abc import Callable, Sequence
 
 from weft.errors import StateError
 from weft.state.folder import Folder
-from weft.state.manifest import Manifest
 from weft.state.object_folder import ObjectFolder
 from weft.state.reports import TOLD
+from weft.state.task import Manifest
 from weft.types import SIDES
 
 __all__ = ["collect", "collect_orphans", "collects", "versions"]

@@ -22,9 +22,8 @@ from weft.errors import StateError
 from weft.index import Run
 from weft.state.cache import Cache, private_cache
 from weft.state.folder import Folder
-from weft.state.manifest import Manifest
 from weft.state.segments import Derived, Segment, read_run, segment_of, write_segment
-from weft.state.task import TaskState
+from weft.state.task import Manifest, TaskState
 from weft.types import SIDES, Side
 
 __all__ = ["Written", "content_of", "keep_copies", "read_segment", "read_segments", "write_segments"]

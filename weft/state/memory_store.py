@@ -8,10 +8,9 @@ from typing import Any
 import pyarrow as pa
 
 from weft.routing import Plan
-from weft.state.manifest import Manifest
 from weft.state.places import open_folder
 from weft.state.store import StateStore
-from weft.state.task import History, Pinned, TaskState
+from weft.state.task import History, Manifest, Pinned, TaskState
 from weft.types import Side
 
 __all__ = ["MemoryStore"]

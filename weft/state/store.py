@@ -29,13 +29,12 @@ from weft.state.collect import collect, collect_orphans
 from weft.state.contents import read_segments, write_segments
 from weft.state.failures import missing
 from weft.state.folder import Folder
-from weft.state.manifest import Manifest, flagged, packed_flags
 from weft.state.ownership import Holder
 from weft.state.places import open_folder
 from weft.state.reports import find_report, refuse_parted, write_report
 from weft.state.sealed import digest_of, find_sealed, read_sealed, write_sealed
 from weft.state.segments import Derived, Segment
-from weft.state.task import Clock, History, Pinned, TaskState
+from weft.state.task import Clock, History, Manifest, Pinned, TaskState, flagged, packed_flags
 from weft.types import SIDES, Side
 
 __all__ = ["StateStore"]

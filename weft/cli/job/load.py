@@ -21,10 +21,9 @@ from weft.cli.job.expressions import (
     selected_columns,
     selected_types,
 )
-from weft.cli.job.key_lines import doubled, key_lines
 from weft.cli.job.model import CheckedJob, JobMistakes, Mistake, SinkPart, SourcePart
 from weft.cli.job.places import Place, check_apart, check_readable, check_writable, home
-from weft.cli.job.reader import JobReader, shown
+from weft.cli.job.reader import JobReader, doubled, key_lines, shown
 from weft.cli.job.tables import FILES, SINKS, SOURCES, format_trouble, master_trouble
 from weft.cli.job.windows import read_window
 from weft.errors import JobError, SpecError, WeftError
