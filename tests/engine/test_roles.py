@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import weft
-from weft.engine.self_join import terms_hold
+from weft.engine.pairs import terms_hold
 from weft.spec import Op, Term
 
 

@@ -1,17 +1,26 @@
-"""Pairs that leave: row numbers become rows once, in chunks of as many bytes as memory has room for, however large rows are."""
+"""Pairs that leave: row numbers become rows once, in chunks of as many bytes as memory has room for, however large rows are.
+
+In a self join no tuple meets itself, and on request each unordered pair leaves once. A tuple is routed in both roles. New left
+rows look among old right rows and, in a second probe, among the new ones, where a tuple could meet itself; `rid` (or `seq`)
+tells them apart. For unordered pairs the reading with the later tuple on the left wins; the other reading is reported only when
+the first does not hold.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from weft.index import Matches
-from weft.types import Block, Rows, Side, Words
+from weft.index import Index, Matches, Probe
+from weft.kernels import float_of, narrow
+from weft.spec import JoinSpec, Op, Term
+from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, Words, columns_at
 
-__all__ = ["BYTES", "Pairs", "cuts", "pairs_of", "portions", "row_bytes"]
+__all__ = ["BYTES", "Pairs", "cuts", "once", "pairs_of", "portions", "row_bytes", "terms_hold", "told_apart"]
 
 BYTES = 1 << 25
 """What the rows of one chunk of pairs take at most, and one pair more: a pair is never cut."""
@@ -100,3 +109,100 @@ def _bytes(array: pa.Array, rows: Rows) -> Words | int:
         inner = max(1, int(offsets[-1] - offsets[0]))
         return np.asarray((offsets[rows + 1] - offsets[rows]) * (array.nbytes / inner), np.int64) + 8
     return int(-(-array.nbytes // max(1, len(array))))
+
+
+def once(spec: JoinSpec, asking: dict[Side, Block], old: dict[Side, Index], new: Index, chunk: int) -> Iterator[Pairs]:
+    """Yield the pairs of a self join."""
+    if len(asking["left"]):
+        block = asking["left"]
+        yield from _kept(spec, "left", block, old["right"].probe(Probe(block, spec.access, spec.terms), chunk), "old")
+        yield from _kept(spec, "left", block, new.probe(Probe(block, spec.access, told_apart(spec)), chunk), "new")
+    if len(asking["right"]):
+        block = asking["right"]
+        found = old["left"].probe(Probe(block, spec.access_of("right"), spec.terms_of("right")), chunk)
+        yield from _kept(spec, "right", block, found, "old")
+
+
+def told_apart(spec: JoinSpec) -> tuple[Term, ...]:
+    """Return the terms for rows of one batch, where a tuple could meet itself."""
+    number = _number(spec)
+    return (*spec.terms, Term(number, Op.NE, number))
+
+
+def _kept(spec: JoinSpec, side: Side, block: Block, matches: Iterator[Matches], among: str) -> Iterator[Pairs]:
+    for match in portions(block, matches):
+        probing, stored = block.payload.take(pa.array(match.probe)), match.run.payload.take(pa.array(match.stored))
+        pairs = Pairs(probing, stored) if side == "left" else Pairs(stored, probing)
+        if spec.unordered:
+            pairs = _oriented(spec, side, block, match, among, pairs)
+        yield pairs
+
+
+def _oriented(spec: JoinSpec, side: Side, block: Block, match: Matches, among: str, pairs: Pairs) -> Pairs:
+    """Drop the reading with the earlier tuple on the left where the other reading holds too.
+
+    Without a residual that is decided here; with one, `swapped` tells the runtime which pairs to check both ways.
+    """
+    probing, stored = columns_at(block.words, match.probe), columns_at(match.run.words, match.stored)
+    left, right = (probing, stored) if side == "left" else (stored, probing)
+    swapped = _left_is_earlier(spec, left, right, side, among) & terms_hold(spec.terms, right, left)
+    if spec.left.nulls is not None:
+        swapped &= _not_null(spec, "left", right) & _not_null(spec, "right", left)
+    if spec.condition.residual:
+        return Pairs(pairs.left, pairs.right, pa.array(swapped))
+    keep = np.flatnonzero(~swapped)
+    if len(keep) == len(swapped):
+        return pairs
+    return Pairs(pairs.left.take(pa.array(keep)), pairs.right.take(pa.array(keep)))
+
+
+def _not_null(spec: JoinSpec, role: Side, words: Words) -> Bools:
+    """Tell which tuples have all keys of a role."""
+    assert spec.left.nulls is not None
+    keys = sum(1 << column for column in spec.used(role))
+    return np.asarray(words[spec.left.nulls] & np.int64(keys) == 0)
+
+
+def _number(spec: JoinSpec) -> int:
+    """Return the word column that numbers the tuples: `rid` within a batch, or `opp`, a count window's own number."""
+    part = spec.left
+    if part.rid is not None:
+        return part.rid
+    assert part.seq is not None
+    return part.seq + 1
+
+
+def _left_is_earlier(spec: JoinSpec, left: Words, right: Words, side: Side, among: str) -> Bools:
+    if among == "new" or spec.counted:
+        number = _number(spec)
+        return np.asarray(left[number] < right[number])
+    return np.full(left.shape[1], side == "right")
+
+
+def terms_hold(terms: tuple[Term, ...], left: Words, right: Words) -> Bools:
+    """Evaluate the terms on rows side by side."""
+    holds = np.ones(left.shape[1], np.bool_)
+    for term in terms:
+        a, b = left[term.left], right[term.right]
+        if term.op is Op.BAND:
+            least, most, near = np.full(len(a), WORD_MIN), np.full(len(a), WORD_MAX), np.ones(len(a), np.bool_)
+            for end, lower, bound in ((-term.hi, True, least), (-term.lo, False, most)):
+                narrow(a, None if math.isinf(end) else int(end), lower, bound, near)
+            near &= (least <= b) & (b <= most)
+        elif term.op is Op.FBAND:
+            with np.errstate(invalid="ignore"):
+                difference = float_of(a) - float_of(b)
+                near = (difference >= term.lo) & (difference <= term.hi)
+        elif term.op is Op.LAST:
+            a_opp, b_opp, n = left[term.left + 1], right[term.right + 1], int(term.hi)
+            near = ((b < a_opp) & (b >= a_opp - n)) | ((a < b_opp) & (a >= b_opp - n))
+        else:
+            near = _COMPARE[term.op](a, b)
+        holds &= near
+    return holds
+
+
+_COMPARE = {
+    Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal, Op.EQ: np.equal,
+    Op.NE: np.not_equal,
+}  # fmt: skip

@@ -20,9 +20,8 @@ import pyarrow as pa
 
 from weft.engine.arrivals import Arrivals
 from weft.engine.clock import advance, expired_before
-from weft.engine.pairs import Pairs, cuts, row_bytes
+from weft.engine.pairs import Pairs, cuts, row_bytes, told_apart
 from weft.engine.route import LEAVE, PROBE, STORE, WAIT
-from weft.engine.self_join import told_apart
 from weft.engine.step import CHUNK, Step, finished, index_of, outliving
 from weft.index import Index, Matches, Probe, Run, make_index
 from weft.spec import Access, JoinSpec

@@ -86,7 +86,7 @@ class AsofJoin:
         self.job = Job(self.spec, self.scheme, INDEX, tasks, payload)
         fingerprint = self.spec.fingerprint()
         self.store: StateStore = MemoryStore(fingerprint) if state is None else opened(state, fingerprint)
-        # Equal columns are compared as they are (`weft.engine.asof.groups`); what else words cannot decide is evaluated.
+        # Equal columns are compared as they are (`weft.engine.asof.candidates`); what else words cannot decide is evaluated.
         rests = self.analyzed.condition.residual != plain.residual
         self.accept = self._accept if rests else None
         self.run = LocalRun(

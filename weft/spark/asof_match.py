@@ -87,7 +87,7 @@ def asof_match(frames: dict[Side, DataFrame], asked: AsofAsked, options: AsofOpt
     if asked.where:
         with about("where"):
             analyzed = analyze(left, right, asked.condition(), select, options.suffix, ("l", "r"))
-    # What decides on equal columns stands first; the tasks compare those as they are (`weft.engine.asof.groups`).
+    # What decides on equal columns stands first; the tasks compare those as they are (`weft.engine.asof.candidates`).
     analyzed = replace(analyzed, rest=analyzed.rest[len(plain.rest) :], residual=None)
     if asked.ties is not None and asked.ties not in analyzed.payload["right"]:
         analyzed = replace(analyzed, payload={**analyzed.payload, "right": (*analyzed.payload["right"], asked.ties)})

@@ -15,8 +15,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.asof.candidates import Candidates, is_nan, looks
-from weft.engine.asof.groups import fixed
+from weft.engine.asof.candidates import Candidates, fixed, is_nan, looks
 from weft.engine.asof.search import tie_words
 from weft.engine.lookup import Found, pairs_of, words_of_rows
 from weft.engine.pairs import Pairs

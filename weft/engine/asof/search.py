@@ -11,8 +11,19 @@ from functools import cached_property, partial
 import numpy as np
 import pyarrow as pa
 
-from weft.engine.asof.candidates import AHEAD, BACK, Candidates, Gaps, is_nan, looks
-from weft.engine.asof.groups import I32, NONE, Groups, HasWords, group_rows
+from weft.engine.asof.candidates import (
+    AHEAD,
+    BACK,
+    I32,
+    NONE,
+    Candidates,
+    Gaps,
+    Groups,
+    HasWords,
+    group_rows,
+    is_nan,
+    looks,
+)
 from weft.engine.preserve import Accept
 from weft.kernels import order_of, words_of
 from weft.kernels.asof import ascends, last_before, linked, next_candidates, turned

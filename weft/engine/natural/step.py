@@ -20,9 +20,8 @@ from weft.engine.arrivals import Arrivals
 from weft.engine.clock import advance, expired_before, late_rows
 from weft.engine.natural.fp_trees import CHUNK, TreeCache, buckets_of, chained, run_of
 from weft.engine.natural.route import reported_here
-from weft.engine.pairs import cuts
+from weft.engine.pairs import cuts, terms_hold
 from weft.engine.route import PROBE
-from weft.engine.self_join import terms_hold
 from weft.engine.step import Step, alive_rows, arrived_rows, held_rows
 from weft.index import Run
 from weft.kernels.documents.unite import compose
