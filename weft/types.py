@@ -76,7 +76,7 @@ class Block:
 
     @cached_property
     def lines(self) -> dict[int, tuple[int, int] | None]:
-        """Return what is known of columns whose words follow from the row number (`weft.index.indexed_run`)."""
+        """Return what is known of columns whose words follow from the row number (`weft.index.run`)."""
         return {}
 
     def flagged(self, matched: Bools) -> Block:

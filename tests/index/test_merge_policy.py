@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from weft.index.merge_policy import MergePolicy
+from weft.index.run_building import MergePolicy
 
 
 @given(sizes=st.lists(st.integers(1, 100), min_size=1, max_size=60))

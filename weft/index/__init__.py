@@ -5,14 +5,13 @@ from __future__ import annotations
 from weft.index.catalog import GROUP, INDEXES, index_named, known_indexes, make_index, named_index
 from weft.index.crossed import Crossed
 from weft.index.hotcold import HotCold
-from weft.index.merge_policy import MergePolicy
 from weft.index.peaks import RunPeaks
-from weft.index.probe_plan import ProbePlan
+from weft.index.probe_plan import ProbePlan, span_of
 from weft.index.protocol import Index, Matches, Probe
 from weft.index.run import Layout, Run
+from weft.index.run_building import MergePolicy
 from weft.index.runs import Hash, Runs, Scan
 from weft.index.runset import RunSet
-from weft.index.spans import span_of
 from weft.index.trees import PimTree, TreeSet, kind_of, read_name, show_name
 
 __all__ = [

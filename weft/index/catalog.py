@@ -8,9 +8,9 @@ from typing import TypeAlias
 from weft.errors import SpecError, UnknownName
 from weft.index.crossed import Crossed
 from weft.index.hotcold import HotCold
-from weft.index.merge_policy import PERSISTED
 from weft.index.peaks import RunPeaks
 from weft.index.run import Layout
+from weft.index.run_building import PERSISTED
 from weft.index.runs import Hash, Runs, Scan
 from weft.index.runset import RunSet
 from weft.index.trees import PimTree, TreeSet, read_name

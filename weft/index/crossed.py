@@ -12,10 +12,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.index.indexed_run import IndexedRun
 from weft.index.probe_plan import ProbePlan, Remaining
 from weft.index.protocol import Matches
-from weft.index.run import Run
+from weft.index.run import IndexedRun, Run
 from weft.index.runs import Runs, emit_matches, find_ranges
 from weft.kernels.emit import Checks, Hits
 from weft.kernels.sort import order_of

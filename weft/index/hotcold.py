@@ -21,7 +21,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.index.indexed_run import IndexedRun
+from weft.index.run import IndexedRun
 from weft.index.run_building import run_of
 from weft.index.runs import Runs
 from weft.types import Block, Bools, Rows, Words

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from weft.index.indexed_run import IndexedRun, line_of
-from weft.index.probe_plan import ProbePlan, Remaining
-from weft.index.spans import Span, count_window
+from weft.index.probe_plan import ProbePlan, Remaining, Span, count_window
+from weft.index.run import IndexedRun, line_of
 from weft.kernels.pair_filters import keep_apart, keep_counted, keep_either, keep_last, keep_ranged
 from weft.spec.terms import Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Rows

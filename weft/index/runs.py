@@ -4,8 +4,9 @@
 - `Hash`: an equality finds its group by one look-up, the range word is bisected inside it.
 - `Scan`: every probe meets every stored row. The yardstick, and the best there is for a handful of rows.
 
-A probe comes from `RunSet.probe`, run by run. `Runs` searches and emits in one pass where ranges are short; in all other cases
-an index finds the candidates of each probe (`Hits`), and `emit_matches` checks them and streams the pairs.
+A probe comes from `RunSet.probe`, run by run. `Runs` searches and emits in one pass where ranges are short, and sets up
+`weft.kernels.two_inequalities` where blocks are cheaper; in all other cases an index finds the candidates of each probe
+(`Hits`), and `emit_matches` checks them and streams the pairs.
 """
 
 from __future__ import annotations
@@ -17,21 +18,20 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from weft.errors import SpecError
-from weft.index.indexed_run import Framing, IndexedRun
 from weft.index.pair_checks import PairCheck, pair_check
 from weft.index.probe_plan import ProbePlan, Ranges, Remaining
 from weft.index.protocol import Matches
-from weft.index.run import Layout
+from weft.index.run import Framing, IndexedRun, Layout
 from weft.index.runset import RunSet
-from weft.index.two_inequalities import second_inequality, stream_blocks
 from weft.kernels.emit import Checks, Hits, Stored, emit
 from weft.kernels.packed import Beside, Frame
 from weft.kernels.search import Fences, find_grouped, find_lexical, find_range
 from weft.kernels.search_and_emit import approach, emit_near
-from weft.kernels.two_inequalities import worthwhile
-from weft.types import Block, Words
+from weft.kernels.sort import order_of
+from weft.kernels.two_inequalities import RADIX, build_level, head_limits, levels, walk_level, worthwhile
+from weft.types import WORD_MAX, WORD_MIN, Block, Rows, Words
 
-__all__ = ["Hash", "Runs", "Scan", "emit_matches", "find_ranges"]
+__all__ = ["Hash", "Runs", "Scan", "Second", "emit_matches", "find_ranges", "second_inequality", "stream_blocks"]
 
 _SHORT = 8
 """Up to this many rows per range, checks that look words up are made after emission."""
@@ -180,3 +180,61 @@ def _search_and_emit(
         count = check.keep(probe, stored, count)
         if count:
             yield Matches(indexed.run, probe[:count].copy(), stored[:count].copy())
+
+
+class Second(NamedTuple):
+    """Check number `check` is one-sided: `upward` asks for words of at least `ends`, otherwise of at most."""
+
+    check: int
+    upward: bool
+    ends: Words
+    suffix: bool
+
+
+def second_inequality(indexed: IndexedRun, hits: Hits, checks: Checks) -> Second | None:
+    """Find the second of two inequalities, if all candidate ranges share one end of the run."""
+    suffix = bool((hits.end == len(indexed)).all())
+    if not suffix and not bool((hits.start == 0).all()):
+        return None
+    if len(indexed) > np.iinfo(np.int32).max:
+        return None
+    for check in range(len(checks.column)):
+        if bool((checks.hi[check] == WORD_MAX).all()):
+            return Second(check, True, checks.lo[check], suffix)
+        if bool((checks.lo[check] == WORD_MIN).all()):
+            return Second(check, False, checks.hi[check], suffix)
+    return None
+
+
+def stream_blocks(
+    indexed: IndexedRun, plan: ProbePlan, hits: Hits, checks: Checks, second: Second, chunk: int
+) -> Iterator[Matches]:  # fmt: skip
+    """Yield the pairs level by level; memory is one level, the probe and one chunk."""
+    run, block, n = indexed.run, plan.probe.block, len(indexed)
+    words = run.words
+    y = words[checks.column[second.check]][run.row]
+    order = order_of([y])  # run positions by ascending y
+    rows = hits.rows[hits.which]
+    limit = head_limits(y[order], second.ends[rows], second.upward)
+    position: Rows = np.ascontiguousarray(order[::-1]) if second.upward else order
+    places = (n - 1 - position if second.suffix else position).astype(np.int32)
+    length = n - hits.start if second.suffix else hits.end.copy()
+    rest = _without(checks, second.check)
+    row = run.row[position]
+    level = np.empty(n, np.int32)
+    room = min(chunk, max(1024, n + len(block)))
+    for bits in range(0, RADIX * levels(n), RADIX):
+        build_level(places, bits, level, np.empty(((n - 1) >> bits) + 1, np.int32))
+        state = np.zeros(3, np.int64)
+        while state[0] < len(length):
+            probe, stored = np.empty(room, np.int32), np.empty(room, np.int32)
+            count = walk_level(level, bits, length, limit, rows, row, block.words, words, rest, state, probe, stored)
+            if count:
+                yield Matches.filled(run, probe, stored, count)
+            if count == room:
+                room = min(chunk, 2 * room)
+
+
+def _without(checks: Checks, check: int) -> Checks:
+    keep = [t for t in range(len(checks.column)) if t != check]
+    return checks._replace(column=checks.column[keep], lo=checks.lo[keep], hi=checks.hi[keep])

@@ -11,12 +11,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.index.indexed_run import IndexedRun
-from weft.index.merge_policy import IN_MEMORY, MergePolicy
 from weft.index.probe_plan import ProbePlan, Remaining
 from weft.index.protocol import Matches, Probe
-from weft.index.run import Layout, Run
-from weft.index.run_building import merge_runs, run_of
+from weft.index.run import IndexedRun, Layout, Run
+from weft.index.run_building import IN_MEMORY, MergePolicy, merge_runs, run_of
 from weft.kernels.memory import keep_pages
 from weft.kernels.packed import Frame
 from weft.types import WORD_MIN, Block

@@ -20,9 +20,8 @@ from typing import ClassVar
 import numpy as np
 
 from weft.index.trees.cost_model import Cost, Workload, predict_pim_tree
-from weft.index.trees.grove import Grove, stream_css
 from weft.index.trees.settings import TreeSettings, setting
-from weft.index.trees.treeset import Candidates, TreeSet
+from weft.index.trees.treeset import Candidates, Grove, TreeSet, stream_css
 from weft.kernels.merge import Sorted, merge_all
 from weft.kernels.trees import Css, check_css, nodes_at, route_all
 from weft.types import Rows, Words
