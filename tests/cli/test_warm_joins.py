@@ -18,8 +18,7 @@ from weft.cli import warm as record
 from weft.cli.warm_joins import STEPS
 from weft.errors import WeftError
 from weft.index import INDEXES
-from weft.kernels.code_cache import cache_folder
-from weft.kernels.jit import KERNELS, kept_variants
+from weft.kernels.jit import KERNELS, cache_folder, kept_variants
 
 ROOT = Path(__file__).parents[2]
 MISSING = ("words", "two_inequalities")

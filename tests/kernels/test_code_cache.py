@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import weft
-from weft.kernels import code_cache
+from weft.kernels import jit
 
 COMPILES = """
 from weft.kernels import checksum
@@ -54,7 +54,7 @@ def nowhere(tmp_path, monkeypatch) -> Path:
 
 
 def test_without_a_folder_kernels_are_compiled_and_not_kept(nowhere) -> None:
-    assert code_cache.cache_folder.__wrapped__() is None
+    assert jit.cache_folder.__wrapped__() is None
     assert compiled_in(Path(weft.__file__).parents[1], nowhere / "file") > 0
 
 
@@ -64,7 +64,7 @@ def test_machine_code_of_old_sources_goes(tmp_path, monkeypatch) -> None:
         folder = tmp_path / "weft" / f"{number:020x}"
         folder.mkdir(parents=True)
         os.utime(folder, (number, number))
-    found = code_cache.cache_folder.__wrapped__()
+    found = jit.cache_folder.__wrapped__()
     assert found is not None
     left = sorted(path.name for path in (tmp_path / "weft").iterdir())
     assert left == sorted([found.name, *(f"{number:020x}" for number in range(5, 12))])

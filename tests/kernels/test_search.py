@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tests.examples import at_most
 from tests.kernels.plain import plain
-from weft.kernels import pair_filters, search, search_and_emit
+from weft.kernels import emit, search, search_and_emit
 from weft.kernels.words import float_of, float_range, float_words, narrow
 from weft.types import WORD_MAX, WORD_MIN
 
@@ -97,7 +97,7 @@ def test_larger_runs_emit_the_same(n: int, probes: int, width: int) -> None:
 @pytest.mark.parametrize("as_is", [False, True], ids=["jit", "py"])
 def test_pairs_are_checked_in_place(as_is: bool) -> None:
     names = ("keep_counted", "keep_ranged", "keep_last")
-    counted, ranged, last = (plain(getattr(pair_filters, n)) if as_is else getattr(pair_filters, n) for n in names)
+    counted, ranged, last = (plain(getattr(emit, n)) if as_is else getattr(emit, n) for n in names)
     words = np.array([[10, 11, 12, 13], [9, 9, 9, 9]])
     asking = np.array([[8, 8], [11, 13]])
     for check, how in (

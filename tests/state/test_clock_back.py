@@ -28,7 +28,7 @@ KNOWN = {
     "state/reports.py": "which of several reports of a task is shown to people; what tells attempts apart is in their names",
     "observe/listing.py": "shown to people, and asked by `weft state rm`",
     "cli/state.py": "`weft state rm` keeps what was written lately, or in the future",
-    "kernels/code_cache.py": "the oldest compiled kernels go",
+    "kernels/jit.py": "the oldest compiled kernels go",
 }
 
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from weft.cli.job import SourcePart
-from weft.cli.live import Screen, summary_table
 from weft.cli.output import err, print_json
 from weft.cli.output import out as stdout
-from weft.cli.run_job import watch
+from weft.cli.run_job import Screen, summary_table, watch
 from weft.cli.warm import warm_for
 from weft.errors import SpecError, WeftError
 from weft.spec import within

@@ -21,8 +21,7 @@ from rich.text import Text
 from weft.cli.output import err, out, print_json
 from weft.cli.warm_joins import STEPS, WarmStep
 from weft.errors import WeftError
-from weft.kernels.code_cache import cache_folder
-from weft.kernels.jit import kept_variants, told_of_compiling
+from weft.kernels.jit import cache_folder, kept_variants, told_of_compiling
 
 __all__ = ["CompiledKernels", "compiled", "note_compiled", "run_warm", "warm_for"]
 

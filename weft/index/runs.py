@@ -6,32 +6,35 @@
 
 A probe comes from `RunSet.probe`, run by run. `Runs` searches and emits in one pass where ranges are short, and sets up
 `weft.kernels.two_inequalities` where blocks are cheaper; in all other cases an index finds the candidates of each probe
-(`Hits`), and `emit_matches` checks them and streams the pairs.
+(`Hits`), and `emit_matches` checks them and streams the pairs. What a search leaves open (`pair_check`) is chosen once per run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from weft.errors import SpecError
-from weft.index.pair_checks import PairCheck, pair_check
-from weft.index.probe_plan import ProbePlan, Ranges, Remaining
+from weft.index.probe_plan import ProbePlan, Ranges, Remaining, Span, count_window
 from weft.index.protocol import Matches
-from weft.index.run import Framing, IndexedRun, Layout
+from weft.index.run import Framing, IndexedRun, Layout, line_of
 from weft.index.runset import RunSet
-from weft.kernels.emit import Checks, Hits, Stored, emit
+from weft.kernels.emit import Checks, Hits, Stored, emit, keep_apart, keep_counted, keep_either, keep_last, keep_ranged
 from weft.kernels.packed import Beside, Frame
 from weft.kernels.search import Fences, find_grouped, find_lexical, find_range
 from weft.kernels.search_and_emit import approach, emit_near
 from weft.kernels.sort import order_of
 from weft.kernels.two_inequalities import RADIX, build_level, head_limits, levels, walk_level, worthwhile
+from weft.spec.terms import Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Block, Rows, Words
 
-__all__ = ["Hash", "Runs", "Scan", "Second", "emit_matches", "find_ranges", "second_inequality", "stream_blocks"]
+__all__ = [
+    "Hash", "PairCheck", "Runs", "Scan", "Second", "emit_matches", "find_ranges", "pair_check", "second_inequality",
+    "stream_blocks",
+]  # fmt: skip
 
 _SHORT = 8
 """Up to this many rows per range, checks that look words up are made after emission."""
@@ -238,3 +241,93 @@ def stream_blocks(
 def _without(checks: Checks, check: int) -> Checks:
     keep = [t for t in range(len(checks.column)) if t != check]
     return checks._replace(column=checks.column[keep], lo=checks.lo[keep], hi=checks.hi[keep])
+
+
+_FAR = 1 << 62
+
+
+class PairCheck(NamedTuple):
+    """`keep` moves the pairs that pass to the front of both arrays and returns how many they are."""
+
+    keep: Callable[[Rows, Rows, int], int]
+    looks_nothing_up: bool
+
+
+def pair_check(indexed: IndexedRun, plan: ProbePlan, remaining: Remaining) -> PairCheck | None:
+    """Return the check of at most one remaining term; None when there is more to check."""
+    spans, odd = remaining.spans, remaining.odd
+    if len(spans) + len(odd) == 0:
+        return PairCheck(lambda _probe, _stored, count: count, looks_nothing_up=True)
+    if len(spans) == 1 and not odd:
+        return _counted(indexed, plan, spans[0]) or _apart(indexed, plan, spans[0]) or _ranged(indexed, plan, remaining)
+    if len(odd) == 1 and not spans and odd[0].op is Op.LAST:
+        return _last(indexed, plan, odd[0])
+    return None
+
+
+class _Line(NamedTuple):
+    """A span between words that follow from row numbers: `least <= stored - step * probe <= most`."""
+
+    step: int
+    least: int
+    most: int
+
+
+def _line(indexed: IndexedRun, plan: ProbePlan, span: Span) -> _Line | None:
+    base, line = indexed.counts_from(span.right), line_of(plan.probe.block, span.left)
+    if base is None or line is None:
+        return None
+    first, step = line
+    least = -_FAR if span.least is None else first + span.least - base
+    most = _FAR if span.most is None else first + span.most - base
+    return _Line(step, _clip(least), _clip(most))
+
+
+def _clip(bound: int) -> int:
+    """Bring a bound on the difference of row numbers into a word; there it is far from all of them."""
+    return max(-_FAR, min(_FAR, bound))
+
+
+def _counted(indexed: IndexedRun, plan: ProbePlan, span: Span) -> PairCheck | None:
+    line = _line(indexed, plan, span)
+    if line is None:
+        return None
+    return PairCheck(lambda probe, stored, count: keep_counted(probe, stored, count, *line), looks_nothing_up=True)
+
+
+def _apart(indexed: IndexedRun, plan: ProbePlan, span: Span) -> PairCheck | None:
+    """Check the difference of two words, where none can leave the domain."""
+    (first, last), (low, high) = plan.probe.block.limits[span.left], indexed.zone(span.right)
+    if low - last < WORD_MIN or high - first > WORD_MAX:
+        return None
+    asking, words = plan.probe.block.words[span.left], indexed.run.column(span.right)
+    least = WORD_MIN if span.least is None else max(WORD_MIN, span.least)
+    most = WORD_MAX if span.most is None else min(WORD_MAX, span.most)
+    if least > WORD_MAX or most < WORD_MIN:
+        return None
+    return PairCheck(
+        lambda probe, stored, count: keep_apart(probe, stored, count, asking, words, least, most),
+        looks_nothing_up=False,
+    )
+
+
+def _ranged(indexed: IndexedRun, plan: ProbePlan, remaining: Remaining) -> PairCheck:
+    words, checks = indexed.run.column(remaining.spans[0].right), plan.checks(remaining)
+    lo, hi = checks.lo[0], checks.hi[0]
+    return PairCheck(
+        lambda probe, stored, count: keep_ranged(probe, stored, count, words, lo, hi), looks_nothing_up=False
+    )
+
+
+def _last(indexed: IndexedRun, plan: ProbePlan, term: Term) -> PairCheck:
+    """Check a count window both of whose cases are possible: the stored row came first, or the probe did."""
+    one, two = (_line(indexed, plan, span) for span in count_window(term))
+    if one is not None and two is not None:
+        return PairCheck(
+            lambda probe, stored, count: keep_either(probe, stored, count, *one, *two), looks_nothing_up=True
+        )
+    asking = plan.probe.block.words[term.left : term.left + 2]
+    words, n = indexed.run.words[term.right : term.right + 2], int(term.hi)
+    return PairCheck(
+        lambda probe, stored, count: keep_last(probe, stored, count, asking, words, n), looks_nothing_up=False
+    )

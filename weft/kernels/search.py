@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.kernels.jit import inlined, kernel
+from weft.kernels.llvm.access import prefetch
 from weft.kernels.llvm.lanes import LANES, count_less
-from weft.kernels.llvm.prefetch import prefetch
 from weft.types import Rows, Words
 
 __all__ = [

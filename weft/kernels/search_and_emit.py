@@ -10,7 +10,7 @@ and a probe touches the lines it needs and no other.
 
 Like all emission it is resumable: `state` holds the probe, the position within a long range to go on from (-1: none),
 and the first probe whose lines were not asked for; it begins as (0, -1, 0). Whatever the range does not decide is checked
-afterwards, on the pairs found, in place (`weft.kernels.pair_filters`).
+afterwards, on the pairs found, in place (`weft.kernels.emit`).
 
 Rows stand beside the keys or, packed, in the same word (`weft.kernels.packed`): the kernels are compiled for either.
 """
@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.kernels.jit import inlined, kernel
+from weft.kernels.llvm.access import prefetch
 from weft.kernels.llvm.lanes import count_less, count_upto, fill_lanes
-from weft.kernels.llvm.prefetch import prefetch
 from weft.kernels.packed import Beside, copy_rows, prefetch_row, row_at
 from weft.kernels.search import FAR, NODE, Fences, advance, down, pass_over, under, walk
 from weft.types import Rows, Words

@@ -105,7 +105,7 @@ def _memory() -> int | None:
 
 def _cache() -> dict[str, Any]:
     """Return where compiled kernels are kept, and whether they can be."""
-    from weft.kernels.code_cache import cache_folder
+    from weft.kernels.jit import cache_folder
 
     folder = cache_folder()
     return {"folder": "no folder" if folder is None else str(folder), "writable": folder is not None}

@@ -10,7 +10,7 @@ from pathlib import Path
 from random import Random
 
 from weft.cli.job import load_job
-from weft.cli.job.tables import SYNONYMS, TABLES, WINDOWS
+from weft.cli.job.model import SYNONYMS, TABLES, WINDOWS
 from weft.errors import WeftError
 from weft_lab.fuzz.grammar import SEEDS as CONDITIONS
 from weft_lab.fuzz.grammar import drawn

@@ -21,10 +21,20 @@ from weft.cli.job.expressions import (
     selected_columns,
     selected_types,
 )
-from weft.cli.job.model import CheckedJob, JobMistakes, Mistake, SinkPart, SourcePart
+from weft.cli.job.model import (
+    FILES,
+    SINKS,
+    SOURCES,
+    CheckedJob,
+    JobMistakes,
+    Mistake,
+    SinkPart,
+    SourcePart,
+    format_trouble,
+    master_trouble,
+)
 from weft.cli.job.places import Place, check_apart, check_readable, check_writable, home
 from weft.cli.job.reader import JobReader, doubled, key_lines, shown
-from weft.cli.job.tables import FILES, SINKS, SOURCES, format_trouble, master_trouble
 from weft.cli.job.windows import read_window
 from weft.errors import JobError, SpecError, WeftError
 from weft.routing import Need, Scheme, scheme_named

@@ -1,17 +1,187 @@
-"""A job as frozen data, and its mistakes: all of them at once, each with key, line, and what would be right."""
+"""What a job file may say: its keys, of which type, with an example of each; the job that comes of it; and its mistakes.
+
+Keys are data, read by the checks and by their hints. Masters and formats, which only Spark knows for sure, are judged by their
+form. A job is frozen data. Of its mistakes all are told at once, each with key, line, and what would be right.
+"""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from typing_extensions import Self
 
 from weft.errors import JobError
+from weft.index import GROUP, INDEXES
+from weft.routing import PLUGINS, SCHEMES
 from weft.spec import Window
 
-__all__ = ["CheckedJob", "JobMistakes", "Mistake", "SinkPart", "SourcePart"]
+__all__ = [
+    "FILES", "SINKS", "SOURCES", "SYNONYMS", "TABLES", "WINDOWS", "CheckedJob", "Field", "JobMistakes", "Mistake",
+    "SinkPart", "SourcePart", "format_trouble", "master_trouble",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Field:
+    """One key: its type in TOML, an example, and whether it must be there."""
+
+    kind: str
+    example: str
+    required: bool = False
+    choices: tuple[str, ...] = ()
+    settings: bool = False
+    """Whether a choice may carry settings in brackets, which are looked at later."""
+    plugins: str = ""
+    """The entry points of other packages that offer further choices."""
+
+
+_SOURCE = {
+    "format": Field("text", '"parquet"', required=True),
+    "path": Field("text", '"data/left"'),
+    "options": Field("table", '{ startingOffsets = "earliest" }'),
+    "schema": Field("text", '"id long, ts timestamp, v1 double"'),
+    "where": Field("text", '"v1 IS NOT NULL"'),
+    "select": Field("texts", '["id", "ts", "v1 * 1000 AS mv"]'),
+    "max_files_per_trigger": Field("count", "10"),
+}
+
+TABLES: dict[str, dict[str, Field]] = {
+    "": {
+        "checkpoint": Field("text", '"out/checkpoint"', required=True),
+        "left": Field("table", ""),
+        "right": Field("table", ""),
+        "stream": Field("table", ""),
+        "join": Field("table", "", required=True),
+        "sink": Field("table", "", required=True),
+        "trigger": Field("table", ""),
+        "spark": Field("table", ""),
+    },
+    "left": _SOURCE,
+    "right": _SOURCE,
+    "stream": _SOURCE,
+    "join": {
+        "on": Field("text", '"l.v1 > r.v2 AND l.i1 < r.i2"', required=True),
+        "how": Field("text", '"left"'),
+        "window": Field(
+            "table", '{ kind = "within", span = "10 seconds", on = "ts", delay = "5 seconds" }', required=True
+        ),
+        "state": Field("text", '"out/state"'),
+        "scheme": Field("text", '"auto"', choices=("auto", *SCHEMES), settings=True, plugins=PLUGINS),
+        "index": Field("text", '"auto"', choices=("auto", *INDEXES), settings=True, plugins=GROUP),
+        "tasks": Field("count", "4"),
+        "select": Field("texts", '["l.id AS left_id", "r.*"]'),
+        "suffix": Field("text", '"_right"'),
+        "unordered": Field("switch", "true"),
+    },
+    "sink": {
+        "format": Field("text", '"parquet"', required=True),
+        "path": Field("text", '"out/pairs"'),
+        "options": Field("table", '{ compression = "zstd" }'),
+        "mode": Field("text", '"append"', choices=("append",)),
+        "partition_by": Field("texts", '["day"]'),
+    },
+    "trigger": {
+        "available_now": Field("switch", "true"),
+        "processing_time": Field("text", '"5 seconds"'),
+        "once": Field("switch", "true"),
+    },
+    "spark": {
+        "master": Field("text", '"local[*]"'),
+        "conf": Field("table", '{ "spark.driver.memory" = "4g" }'),
+    },
+}
+"""Keys by table; "" is the top of the file."""
+
+_SIDES = {"left": Field("text", '"ts"'), "right": Field("text", '"ts"')}
+_KIND = {"kind": Field("text", '"within"', required=True)}
+
+WINDOWS: dict[str, dict[str, Field]] = {
+    "within": {
+        **_KIND, "span": Field("duration", '"10 seconds"'), "before": Field("duration", '"1 minute"'),
+        "after": Field("duration", '"0 seconds"'), "on": Field("text", '"ts"'), **_SIDES,
+        "delay": Field("duration", '"5 seconds"'),
+        "left_delay": Field("duration", '"5 seconds"'),
+        "right_delay": Field("duration", '"5 seconds"'),
+    },
+    "last": {**_KIND, "rows": Field("count", "100_000", required=True), "order": Field("text", '"ts"'), **_SIDES},
+    "tumbling": {
+        **_KIND, "size": Field("duration", '"1 minute"', required=True), "on": Field("text", '"ts"'), **_SIDES,
+        "delay": Field("duration", '"5 seconds"'),
+        "left_delay": Field("duration", '"5 seconds"'),
+        "right_delay": Field("duration", '"5 seconds"'),
+    },
+    "tumbling_rows": {**_KIND, "rows": Field("count", "1_000", required=True), "order": Field("text", '"ts"'), **_SIDES},
+    "unbounded": _KIND,
+}  # fmt: skip
+"""Keys of `[join].window` by its kind."""
+
+SYNONYMS = {
+    "columns": "select", "filter": "where", "condition": "on", "predicate": "on", "output_mode": "mode",
+    "outputMode": "mode", "partitionBy": "partition_by", "maxFilesPerTrigger": "max_files_per_trigger",
+    "availableNow": "available_now", "processingTime": "processing_time", "checkpointLocation": "checkpoint",
+    "checkpoint_location": "checkpoint", "n": "rows", "duration": "span", "watermark": "delay", "config": "conf",
+}  # fmt: skip
+"""What people write instead."""
+
+
+FILES = ("parquet", "json", "csv", "orc", "avro", "xml", "text")
+"""Formats that are folders of files."""
+
+_PACKAGED = ("kafka", "delta", "iceberg", "hudi", "pulsar", "kinesis", "eventhubs", "pubsub", "mongodb")
+"""Formats that come with a package, and are often met."""
+
+SOURCES = (*FILES, "binaryFile", "rate", "rate-micro-batch", "socket", *_PACKAGED)
+SINKS = (*FILES, "console", "noop", "memory", "foreach", "foreachBatch", *_PACKAGED)
+
+_NEAR = 0.75
+"""How alike a format and a known one must be to be taken for a slip: json and jsn are, a package's own name is not."""
+
+_MASTER = re.compile(
+    r"local|local\[(\*|[1-9]\d*)(\s*,\s*[1-9]\d*)?\]|local-cluster\[\s*\d+\s*,\s*\d+\s*,\s*\d+\s*\]|yarn"
+    r"|spark://[^,:/\s]+:\d+(,[^,:/\s]+:\d+)*|k8s://\S+|(?!spark:|k8s:)[A-Za-z][A-Za-z0-9+.-]*://\S+"
+)
+
+
+def master_trouble(master: str) -> tuple[str, str] | None:
+    """Return what is wrong with a master and what would be right, None if its form is sound.
+
+    >>> master_trouble("local[2]"), master_trouble("lokal[2]")[1]
+    (None, 'write "local[2]".')
+    """
+    if _MASTER.fullmatch(master.strip()):
+        return None
+    forms = "local, local[4], local[*], spark://host:7077, yarn, k8s://https://host:443"
+    word, _, rest = master.partition("[") if "[" in master else master.partition("://")
+    near = get_close_matches(word.strip().lower(), ("local", "spark", "yarn", "k8s"), n=1)
+    right = f"write one such as {forms.split(', ')[1]!r}."
+    if near:
+        bracket = rest if re.fullmatch(r"(\*|[1-9]\d*)\]", rest) else "*]"
+        host = rest.split("/")[0].split(":")[0] or "host"
+        told = {
+            "local": f"local[{bracket}",
+            "spark": f"spark://{host}:7077",
+            "yarn": "yarn",
+            "k8s": "k8s://https://host:443",
+        }
+        right = f'write "{told[near[0]]}".'
+    return f"{master!r} is not a master that Spark knows. Masters are: {forms}.", right
+
+
+def format_trouble(name: str, known: Sequence[str], conf: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return what is wrong with a format, and what would be right; None where only Spark can tell."""
+    brought = any(key.startswith("spark.jars") for key in conf) or "." in name
+    if brought or name.lower() in {one.lower() for one in known}:
+        return None
+    near = get_close_matches(name.lower(), known, n=1, cutoff=_NEAR)
+    if not near:
+        return None
+    right = f'did you mean "{near[0]}"? A format of a package needs [spark].conf "spark.jars.packages", or its class.'
+    return f"Spark has no format {name!r}. Formats are: {', '.join(known)}.", right
 
 
 @dataclass(frozen=True)

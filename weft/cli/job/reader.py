@@ -12,8 +12,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Any
 
-from weft.cli.job.model import CheckedJob, JobMistakes, Mistake
-from weft.cli.job.tables import SYNONYMS, TABLES, Field
+from weft.cli.job.model import SYNONYMS, TABLES, CheckedJob, Field, JobMistakes, Mistake
 from weft.errors import JobError, SpecError, UnknownName, WeftError
 from weft.spec.plugins import installed
 

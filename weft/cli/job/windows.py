@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any
 
+from weft.cli.job.model import WINDOWS
 from weft.cli.job.reader import JobReader
-from weft.cli.job.tables import WINDOWS
 from weft.errors import SpecError
 from weft.spec import Tumbling, Window, Within, last, tumbling, tumbling_rows, unbounded, within
 

@@ -28,9 +28,8 @@ from weft.index.run import IndexedRun, Layout, Run
 from weft.index.run_building import MergePolicy, merge_runs, run_of
 from weft.index.trees.cost_model import Cost, Workload
 from weft.index.trees.settings import TreeSettings
-from weft.kernels.emit import Checks
+from weft.kernels.emit import Checks, passing
 from weft.kernels.merge import Sorted, merge_all
-from weft.kernels.pair_filters import passing
 from weft.kernels.trees import (
     Css,
     Forest,

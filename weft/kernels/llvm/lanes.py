@@ -13,7 +13,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from weft.kernels.llvm.prefetch import place_of
+from weft.kernels.llvm.access import place_of
 
 __all__ = ["LANES", "copy_lanes", "copy_masked", "count_less", "count_upto", "fill_lanes"]
 

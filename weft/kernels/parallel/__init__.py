@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weft.kernels.parallel.index_access import advance_edges
+from weft.kernels.parallel.index_steps import advance_edges
 from weft.kernels.parallel.shared import DONE, FULL, LEFT, MOVED, WAITS, Shared, Sizes, shared_of, tallies
 from weft.kernels.parallel.steps import play, work
 

@@ -10,17 +10,17 @@ from __future__ import annotations
 import numpy as np
 
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.atomic import fetch_add, load, pause, store, swap
-from weft.kernels.parallel.index_access import (
+from weft.kernels.llvm.access import fetch_add, load, pause, store, swap
+from weft.kernels.parallel.index_steps import (
     aim,
     insert_entry,
+    merge_step,
     move_edge,
     opposite,
     probe_immutable,
     probe_sub_index,
     scan_window,
 )
-from weft.kernels.parallel.merge_steps import merge_step
 from weft.kernels.parallel.shared import (
     ACTIVE,
     ACTIVE_TUPLE,

@@ -17,8 +17,7 @@ from sqlglot import exp
 from weft.errors import SpecError
 from weft.index import span_of
 from weft.kernels import narrow
-from weft.kernels.emit import Checks
-from weft.kernels.pair_filters import passing
+from weft.kernels.emit import Checks, passing
 from weft.spec import JoinSpec, Op, Term
 from weft.spec.parse import conjuncts, parse
 from weft.spec.window import Last, Within
