@@ -2,7 +2,7 @@
 
 Each run is sorted by the access path's word and, once a probe wants it, by the word of the next range to be checked. A
 probe's partners are the rows in its range of both orders. `Runs` checks the second predicate in the emit loop, or walks
-blocks sorted by it; which is best when is estimated by `weft.planner.two_predicates`.
+blocks sorted by it; which is best when is estimated by `weft.planner.costs`.
 """
 
 from __future__ import annotations

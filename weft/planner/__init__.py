@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from weft.planner.asof import explain_asof, explain_asof_table
 from weft.planner.choose import Choice, Thresholds, check_switch, check_tasks, choose
+from weft.planner.costs import MATCH_RATE, TYPICAL, TwoPredicates, show_ratio, two_predicates
 from weft.planner.draw import draw, draw_svg
 from weft.planner.explain import Explanation, explain_join, explain_table
-from weft.planner.tree_costs import MATCH_RATE, TYPICAL, show_ratio
-from weft.planner.two_predicates import TwoPredicates, two_predicates
 
 __all__ = [
     "MATCH_RATE", "TYPICAL", "Choice", "Explanation", "Thresholds", "TwoPredicates", "check_switch", "check_tasks", "choose",

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from weft.errors import SpecError, UnknownName, about
 from weft.index import INDEXES, kind_of, known_indexes
-from weft.planner.tree_costs import settled
-from weft.planner.two_predicates import TwoPredicates, two_predicates
+from weft.planner.costs import TwoPredicates, settled, two_predicates
 from weft.routing import MOST_TASKS, FastJoin, Hash, Matrix, Ordered, Scheme, Slices, ordering, scheme_named
 from weft.spec import JoinSpec, Last, Within
 from weft.spec.options import check_switch

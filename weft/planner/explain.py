@@ -12,9 +12,8 @@ from decimal import Decimal
 from typing import Any
 
 from weft.planner.choose import Choice, Thresholds, estimate
+from weft.planner.costs import TwoPredicates, predicted
 from weft.planner.draw import draw, draw_svg
-from weft.planner.tree_costs import predicted
-from weft.planner.two_predicates import TwoPredicates
 from weft.routing import AreaPlan
 from weft.spec import Delays, JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within, lags_of, unit_shown
 from weft.spec.disorder import readable

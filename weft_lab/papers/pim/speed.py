@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from weft.index import TreeSet, index_named
 from weft.index.trees.cost_model import Cost, Workload, best_ratio
-from weft.planner.tree_costs import show_ratio
+from weft.planner.costs import show_ratio
 from weft_lab.bench.kernel import measure
 from weft_lab.papers.figure import Figure
 from weft_lab.papers.pim.joins import bplus, chain, merged, parallel
