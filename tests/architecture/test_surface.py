@@ -10,7 +10,7 @@ import weft_lab.schemes
 from weft import schemes
 from weft.routing import PLUGINS, SCHEMES
 from weft.routing.documents import DOCUMENT_SCHEMES
-from weft.spec.plugins import installed, load
+from weft.spec.names import installed, load
 
 ONLY_BY_NAME = {"auto"}
 """The choice itself."""

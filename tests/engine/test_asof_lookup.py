@@ -19,7 +19,7 @@ from weft.engine.asof import AsofLookup
 from weft.index import Run
 from weft.kernels import words_of
 from weft.local import AsofJoin
-from weft.spec.asof_spec import asof_table_spec
+from weft.spec.join_spec import asof_table_spec
 from weft.state import open_folder
 from weft.state.contents import read_segment
 from weft.state.segments import write_segment

@@ -10,7 +10,7 @@ import pytest
 import weft
 from weft.errors import SpecError, UnknownName
 from weft.index import GROUP, INDEXES, Runs, index_named, known_indexes, named_index
-from weft.spec import plugins
+from weft.spec import names
 
 
 class Mine(Runs):
@@ -23,11 +23,11 @@ class Mine(Runs):
 def offered(monkeypatch):
     """Let this module offer indexes."""
     points = [EntryPoint(name, f"{__name__}:{what}", GROUP) for name, what in OFFERED.items()]
-    monkeypatch.setattr(plugins, "entry_points", lambda group: points if group == GROUP else [])
+    monkeypatch.setattr(names, "entry_points", lambda group: points if group == GROUP else [])
     monkeypatch.setattr(EntryPoint, "load", lambda point: globals()[point.attr])
-    plugins._found.cache_clear()
+    names._found.cache_clear()
     yield
-    plugins._found.cache_clear()
+    names._found.cache_clear()
 
 
 OFFERED = {"mine": "Mine", "runs": "Mine", "other": "Mine", "nothing": "OFFERED"}

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from weft.spec import plugins
+from weft.spec import names
 
 
 @pytest.fixture
@@ -20,24 +20,24 @@ def offered(monkeypatch) -> Iterator[list[str]]:
         asked.append(group)
         return [point for point in points if point.group == group]
 
-    monkeypatch.setattr(plugins, "entry_points", entry_points)
-    plugins._found.cache_clear()
+    monkeypatch.setattr(names, "entry_points", entry_points)
+    names._found.cache_clear()
     yield asked
-    plugins._found.cache_clear()
+    names._found.cache_clear()
 
 
 def test_a_name_is_loaded_when_it_is_asked_for(offered) -> None:
     import os
 
-    assert plugins.installed("weft.tests") == ["gone", "path"]
-    assert plugins.load("weft.tests", "path") is os.path
-    assert plugins.load("weft.tests", "other") is None
+    assert names.installed("weft.tests") == ["gone", "path"]
+    assert names.load("weft.tests", "path") is os.path
+    assert names.load("weft.tests", "other") is None
     with pytest.raises(ModuleNotFoundError, match="no_such_module"):
-        plugins.load("weft.tests", "gone")
+        names.load("weft.tests", "gone")
 
 
 def test_packages_are_looked_at_once_per_group(offered) -> None:
     for _ in range(3):
-        plugins.installed("weft.tests")
-        assert plugins.load("weft.none", "path") is None
+        names.installed("weft.tests")
+        assert names.load("weft.none", "path") is None
     assert offered == ["weft.tests", "weft.none"]

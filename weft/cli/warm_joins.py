@@ -29,7 +29,7 @@ from weft.local.parallel import ParallelJoin
 from weft.routing import Adsp, AsofScheme, FastJoin, Ordered, Slices, Sta
 from weft.routing.documents import Association
 from weft.spec import Window, last, tumbling, tumbling_rows, within
-from weft.spec.asof_spec import asof_table_spec
+from weft.spec.join_spec import asof_table_spec
 from weft.state import TableShelf
 from weft.types import Side
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from weft.documents.attribute_names import Names, Spoken, names_of
-from weft.documents.coded import COLUMNS, Coded
+from weft.documents.coded import COLUMNS, Coded, Names, Spoken, names_of
 from weft.documents.general import members_of
 from weft.documents.json_columns import check_documents
 from weft.documents.read import DocumentReader, Read, coded_members

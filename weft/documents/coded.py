@@ -5,24 +5,28 @@ they mean the same in every process and need no dictionary. The members' text is
 value, or wants to be sure that two equal words are two equal values, reads it there.
 
 A hash can collide. Two different values of one attribute with equal words are told apart by their text before a pair leaves;
-two names with equal words when a tree is built or asked (`attribute_names`), and when documents are routed by an attribute.
+two names with equal words when a tree is built or asked, and when documents are routed by an attribute. A tree is built and asked
+by words. That is right as long as each word stands for one name and each pair word for one attribute, among the documents of the
+tree and those that ask it; `Names` checks it against the text. Where it fails, which 64-bit words do about once in 10^9 data
+sets, `Spoken` numbers names and pairs by what they say, and the tree is built anew of these numbers.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from weft.kernels.documents.json_scan import member_words
+from weft.kernels.documents.attributes import codes_of, first_places, look_up, places_of, same_names
+from weft.kernels.documents.json_scan import key_end, member_words
 from weft.kernels.documents.unite import spaced
 from weft.types import Rows, Words
 
-__all__ = ["COLUMNS", "Coded"]
+__all__ = ["COLUMNS", "Coded", "Names", "Spoken", "names_of"]
 
 COLUMNS = pa.schema(
     [
@@ -154,3 +158,59 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
     if column.num_chunks == 1:
         return column.chunk(0)
     return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+@dataclass(frozen=True)
+class Names:
+    """The attribute words of some documents and where each one's name stands; `whole`: each word has one name."""
+
+    coded: Coded
+    words: Words
+    place: Words
+    whole: bool
+
+    @classmethod
+    def of(cls, coded: Coded) -> Names:
+        """Gather the names of documents."""
+        codes, words = codes_of(np.ascontiguousarray(coded.attrs))
+        place = first_places(codes, len(words))
+        return cls(coded, words, place, same_names(codes, coded.ends, coded.text, place, coded.ends, coded.text))
+
+    def agree(self, others: Coded) -> bool:
+        """Tell whether other documents mean the same by these words."""
+        codes = look_up(self.words, np.ascontiguousarray(others.attrs))
+        return bool(same_names(codes, others.ends, others.text, self.place, self.coded.ends, self.coded.text))
+
+
+@dataclass(frozen=True)
+class Spoken:
+    """Numbers for names and pairs by their text; the same for all documents that were given to it. Slow, and rarely needed."""
+
+    names: dict[bytes, int] = field(default_factory=dict)
+    pairs: dict[bytes, int] = field(default_factory=dict)
+
+    def words(self, coded: Coded) -> tuple[Words, Words]:
+        """Return a number from 1 on for each pair's name, and one for the pair."""
+        text, attrs, pairs = coded.text.tobytes(), np.empty_like(coded.attrs), np.empty_like(coded.pairs)
+        for k in range(len(attrs)):
+            a, b = int(coded.ends[k]), int(coded.ends[k + 1])
+            attrs[k] = self.names.setdefault(text[a : key_end(coded.text, a)], len(self.names) + 1)
+            pairs[k] = self.pairs.setdefault(text[a:b], len(self.pairs) + 1)
+        return attrs, pairs
+
+    def windows(self, buckets: Words) -> Words:
+        """Return a number for each window, different from those of all pairs."""
+        different, which = np.unique(buckets, return_inverse=True)
+        numbers = [self.pairs.setdefault(b"window %d" % bucket, len(self.pairs) + 1) for bucket in different.tolist()]
+        return np.array(numbers, np.int64)[which]
+
+
+def names_of(coded: Coded, words: Words) -> dict[int, str]:
+    """Return the quoted name of each word that the documents have (of several with the same word, one)."""
+    found = places_of(words, coded.attrs)
+    names: dict[int, str] = {}
+    for word, at in zip(words.tolist(), found.tolist(), strict=True):
+        if at >= 0:
+            start = int(coded.ends[at])
+            names[word] = coded.text[start : key_end(coded.text, start) + 1].tobytes().decode()
+    return names

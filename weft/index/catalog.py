@@ -1,4 +1,4 @@
-"""Indexes by name: Weft's own, and those of other packages, which say so as entry points (`weft.spec.plugins`)."""
+"""Indexes by name: Weft's own, and those of other packages, which say so as entry points (`weft.spec.names`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weft.index.run_building import PERSISTED
 from weft.index.runs import Hash, Runs, Scan
 from weft.index.runset import RunSet
 from weft.index.trees import PimTree, TreeSet, read_name
-from weft.spec.plugins import installed, load
+from weft.spec.names import installed, load
 from weft.spec.terms import Access
 
 __all__ = ["GROUP", "INDEXES", "IndexKind", "index_named", "known_indexes", "make_index", "named_index"]

@@ -22,8 +22,8 @@ from weft.planner import Explanation, check_tasks, explain_asof
 from weft.routing import AsofScheme
 from weft.spec import Delays, JoinSpec, Unbounded, Within, with_delays
 from weft.spec.asof import asof_asked, asof_lags, asof_window
-from weft.spec.asof_spec import asof_spec
 from weft.spec.duration import Duration
+from weft.spec.join_spec import asof_spec
 from weft.state import MemoryStore, StateStore
 from weft.types import SIDES, Bools, Rows, Side, Words
 

@@ -8,7 +8,7 @@ from weft.planner.explain import Explanation, passed_on, stream_and_table
 from weft.routing import AsofPlan, AsofScheme, Plan
 from weft.spec import JoinSpec, Within, unit_shown
 from weft.spec.asof import Asof, AsofAsked, asof_lags
-from weft.spec.asof_spec import shown_tolerance
+from weft.spec.join_spec import shown_tolerance
 
 __all__ = ["explain_asof", "explain_asof_table"]
 

@@ -16,8 +16,7 @@ import numpy as np
 
 from weft.errors import SpecError
 from weft.kernels import order_of
-from weft.routing.placement import hash_home, key_word, owned
-from weft.routing.plan import Plan
+from weft.routing.plan import Plan, hash_home, key_word, owned
 from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Within
 from weft.spec.options import check_count, check_number

@@ -16,8 +16,7 @@ from typing import Generic, TypeVar, cast
 from weft.errors import SpecError, UnknownName
 from weft.routing.plan import PLUGINS
 from weft.routing.scheme import Scheme
-from weft.spec.named import read_name
-from weft.spec.plugins import load
+from weft.spec.names import load, read_name
 
 __all__ = ["SCHEMES", "Registry", "find_schemes", "scheme_named"]
 

@@ -22,8 +22,8 @@ from weft.spark.table import asof_table_join, with_table
 from weft.spark.workers import check_workers
 from weft.spec import Unbounded, with_delays
 from weft.spec.asof import AsofAsked, asof_asked, asof_lags, asof_reach
-from weft.spec.asof_spec import check_ends
 from weft.spec.duration import Duration
+from weft.spec.join_spec import check_asof_ends
 from weft.types import SIDES, Side, Words
 
 __all__ = ["asof_join", "explain_asof_join"]
@@ -120,7 +120,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
     with about("delay"):
         if streaming:
             window = with_delays(window, time_orders(window, frames))
-            check_ends(asked, window)
+            check_asof_ends(asked, window)
     spec = match.spec(window if streaming else Unbounded())
     asof = spec.asof
     assert asof is not None

@@ -15,7 +15,7 @@ from weft.spark.analysis import Analyzed, actual_name, analyze, arrow_schema, ch
 from weft.spark.build import accept_of, shown_columns
 from weft.spec import JoinSpec, Unbounded, Window
 from weft.spec.asof import AsofAsked, AsofOrder, asof_window
-from weft.spec.asof_spec import asof_spec
+from weft.spec.join_spec import asof_spec
 from weft.types import SIDES, Side
 
 __all__ = ["AsofMatch", "AsofOptions", "asof_match"]

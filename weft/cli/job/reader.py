@@ -14,7 +14,7 @@ from typing import Any
 
 from weft.cli.job.model import SYNONYMS, TABLES, CheckedJob, Field, JobMistakes, Mistake
 from weft.errors import JobError, SpecError, UnknownName, WeftError
-from weft.spec.plugins import installed
+from weft.spec.names import installed
 
 __all__ = ["JobReader", "blaming", "doubled", "in_two", "key_lines", "line_of", "shown"]
 

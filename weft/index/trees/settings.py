@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from weft.errors import SpecError
-from weft.spec import named
-from weft.spec.named import kind_of
+from weft.spec import names
+from weft.spec.names import kind_of
 
 __all__ = ["TreeSettings", "kind_of", "read_name", "setting", "show_name"]
 
@@ -46,7 +46,7 @@ def read_name(text: str) -> tuple[str, dict[str, float]]:
     ('pim-tree', {'merge_ratio': 0.125, 'depth': 2})
     """
     example = "pim-tree(merge_ratio=1/8)"
-    name, settings = named.read_name("index", text, example)
+    name, settings = names.read_name("index", text, example)
     numbers: dict[str, float] = {}
     for key, value in settings.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):

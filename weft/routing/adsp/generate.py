@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from weft.routing.adsp.dichotomy import Mode, Rectangle, chain, partition
+from weft.routing.adsp.dichotomy import Mode, Rectangle, Staircase, chain, partition
 from weft.routing.adsp.mapping import Mass, Pairing, assign
 from weft.routing.adsp.plan import Area, lay
-from weft.routing.adsp.staircase import Staircase
 from weft.routing.adsp.varietal import Varietal, varietal
 
 __all__ = ["AreaLayout", "fitting", "generate", "place"]

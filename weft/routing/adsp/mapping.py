@@ -13,8 +13,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from weft.routing.adsp.division import overlaps
-from weft.routing.adsp.plan import Area
+from weft.routing.adsp.plan import Area, overlaps
 from weft.types import SIDES, Side
 
 __all__ = ["Mass", "Pairing", "assign", "cells_kept", "greedy_pairs", "optimal_pairs"]

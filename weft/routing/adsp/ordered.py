@@ -20,17 +20,15 @@ from typing import ClassVar
 import numpy as np
 
 from weft.routing.adsp.generate import place
-from weft.routing.adsp.histogram import Histogram
-from weft.routing.adsp.notes import LEAST, Gathered, flow_noted, flows, keys_noted
+from weft.routing.adsp.notes import LEAST, Gathered, Histogram, flow_noted, flows, keys_noted
 from weft.routing.adsp.plan import Area, AreaPlan, lay
 from weft.routing.adsp.scheme import Adsp
 from weft.routing.adsp.varietal import Varietal
-from weft.routing.conditions import Need, ordering
 from weft.routing.fixed import MatrixPlan
 from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
 from weft.routing.registry import SCHEMES
-from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
+from weft.routing.scheme import BatchView, Need, Notes, Scheme, TaskStats, ordering
 from weft.spec import JoinSpec, Op
 from weft.spec.options import check_count, check_number
 from weft.types import SIDES, WORD_MAX, WORD_MIN

@@ -19,18 +19,16 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, get_args
 
 from weft.errors import SpecError
-from weft.routing.adsp.dichotomy import Mode
+from weft.routing.adsp.dichotomy import Mode, Staircase
 from weft.routing.adsp.generate import AreaLayout, fitting, generate, place
 from weft.routing.adsp.mapping import Pairing
 from weft.routing.adsp.notes import Flow, Gathered, gathered, noted
 from weft.routing.adsp.plan import EVERY, AreaPlan
-from weft.routing.adsp.staircase import Staircase
 from weft.routing.adsp.varietal import Varietal
-from weft.routing.conditions import ordering
 from weft.routing.fixed import best_shape
 from weft.routing.plan import Plan
 from weft.routing.registry import SCHEMES
-from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
+from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats, ordering
 from weft.spec import JoinSpec, Term
 from weft.spec.options import check_choice, check_count, check_number, check_switch
 

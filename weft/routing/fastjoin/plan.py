@@ -27,8 +27,7 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from weft.kernels import find_listed
-from weft.routing.placement import TaskGroup, draw_of, group_of, hash_home, key_word, owned
-from weft.routing.plan import Plan
+from weft.routing.plan import Plan, TaskGroup, draw_of, group_of, hash_home, key_word, owned
 from weft.types import SIDES, U32, Bools, Rows, Side, Words, other
 
 __all__ = ["FastJoinPlan", "Memory", "SplitKey", "Splits", "Table", "TaskGrid", "shapes_of"]

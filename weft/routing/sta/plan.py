@@ -13,8 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from weft.routing.placement import draw_of
-from weft.routing.plan import Plan
+from weft.routing.plan import Plan, draw_of
 from weft.types import U32, WORD_MIN, Bools, Side, Words
 
 __all__ = ["StaPlan"]

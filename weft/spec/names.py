@@ -1,18 +1,27 @@
-"""Names that carry settings: `pim-tree(merge_ratio=1/8, depth=2)`, `fastjoin(threshold=1.3, phi=arrivals)`.
+"""Names of indexes and schemes: with settings, such as `pim-tree(merge_ratio=1/8, depth=2)`, and from other packages.
 
 A value is a number (a fraction too), true, false, none, or a text, which needs quotes only where it has a comma or an
-apostrophe in it. Indexes and schemes are asked for by such names, in Python, in job files and on the command line.
+apostrophe in it. Indexes and schemes are asked for by such names, in Python, in job files and on the command line. Those of other
+packages are found by name through packaging entry points, and loaded when they are asked for:
+
+    [project.entry-points."weft.indexes"]
+    my-index = "my_package:MyIndex"
+
+`index="my-index"` then works wherever the package is installed, in Spark's Python workers too, because only the name travels.
+Weft's own names are looked up first, so a package cannot replace them.
 """
 
 from __future__ import annotations
 
 import re
 from fractions import Fraction
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import TypeAlias
 
 from weft.errors import SpecError
 
-__all__ = ["Setting", "kind_of", "read_name"]
+__all__ = ["Setting", "installed", "kind_of", "load", "read_name"]
 
 Setting: TypeAlias = int | float | bool | str | None
 
@@ -86,3 +95,28 @@ def _value(text: str) -> Setting:
     except (ValueError, ZeroDivisionError):
         return text  # 1/0, 1.2.3: whoever reads the setting refuses it by name
     return int(number) if number.denominator == 1 else float(number)
+
+
+@cache
+def _found(group: str) -> dict[str, EntryPoint]:
+    """Return the entry points of a group; read once, because that looks at every installed package."""
+    return {point.name: point for point in entry_points(group=group)}
+
+
+def installed(group: str) -> list[str]:
+    """Return the names that installed packages offer in a group, without loading any of them.
+
+    >>> installed("weft.nothing")
+    []
+    """
+    return sorted(_found(group))
+
+
+def load(group: str, name: str) -> object | None:
+    """Load what an installed package offers by this name in a group; None if no package does.
+
+    >>> load("weft.nothing", "my-index") is None
+    True
+    """
+    point = _found(group).get(name)
+    return None if point is None else point.load()
