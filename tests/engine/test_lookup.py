@@ -15,7 +15,7 @@ from tests.examples import share
 from tests.property.cases import SCHEMA, Case, bands, cases, comparisons, expected_count, intervals, make, tables
 from weft.engine import Lookup, lookup
 from weft.local import Join
-from weft.local.sources import TableSource
+from weft.local.runtime import TableSource
 from weft.spec import KINDS, unbounded
 from weft.state import open_folder
 from weft.state.contents import read_segment

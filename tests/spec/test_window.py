@@ -10,7 +10,7 @@ import pytest
 
 import weft
 from weft.errors import SpecError
-from weft.spec.duration import microseconds, show_duration
+from weft.spec.options import microseconds, show_duration
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.kernels.checksum import checksum
-from weft.kernels.membership import find_listed
+from weft.kernels.search import find_listed
 from weft.kernels.sort import order_of
 from weft.kernels.words import draws, float_of, float_range, float_words, in_microseconds, mix_words, narrow, words_of
 

@@ -1,4 +1,4 @@
-"""Where each probe's partners lie in a sorted run.
+"""Where words stand among sorted ones: the partners of each probe in a run, and the few that a migration asks for among many.
 
 A run is the bottom of a CSS-tree (002-09): every eight keys are a node of one cache line, `fences` hold the first key of
 each node, `posts` the first of every eight fences. Probes come sorted, so on the highest level that is worth having
@@ -6,7 +6,8 @@ they only move forward; below it a probe looks at one node per level. In a node 
 smaller ones counted: no branch depends on the data, for a mispredicted one costs more.
 
 Groups of equal words can also be found by hash (`find_grouped`): a directory over the groups of a run, open addressing, linear
-probing, half empty.
+probing, half empty. A migration asks of every row that is held whether its word is among a few (`find_listed`): a bitmap of
+hashes lets nearly all others go at a glance.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from weft.kernels.jit import inlined, kernel
 from weft.kernels.llvm.access import prefetch
@@ -21,7 +23,7 @@ from weft.kernels.llvm.lanes import LANES, count_less
 from weft.types import Rows, Words
 
 __all__ = [
-    "FAR", "NODE", "Fences", "advance", "directory_of", "down", "fences_of", "find_grouped", "find_lexical",
+    "FAR", "NODE", "Fences", "advance", "directory_of", "down", "fences_of", "find_grouped", "find_lexical", "find_listed",
     "find_range", "locate", "pass_over", "under", "walk",
 ]  # fmt: skip
 
@@ -257,3 +259,37 @@ def find_grouped(
         end[hits] = last
         hits += last > pos
     return hits
+
+
+_SPARE = 64
+"""Bits per listed word: one other word in so many is looked up for nothing."""
+
+
+def find_listed(words: Words, listed: Words) -> Rows:
+    """Return the positions of the words that are listed; `listed` ascends.
+
+    >>> find_listed(np.array([7, 1, 5, 7]), np.array([5, 7])).tolist()
+    [0, 2, 3]
+    """
+    if not len(words) or not len(listed):
+        return np.zeros(0, np.int32)
+    bits = max(10, (len(listed) * _SPARE - 1).bit_length())
+    return _find_listed(np.ascontiguousarray(words), listed, np.zeros(1 << (bits - 6), np.uint64), np.uint64(64 - bits))
+
+
+@kernel
+def _find_listed(words: Words, listed: Words, bitmap: NDArray[np.uint64], shift: np.uint64) -> Rows:
+    six, low, one = np.uint64(6), np.uint64(63), np.uint64(1)
+    for word in listed:
+        place = (np.uint64(word) * _MIX) >> shift
+        bitmap[place >> six] |= one << (place & low)
+    found = np.empty(len(words), np.int32)
+    count = 0
+    for i in range(len(words)):
+        place = (np.uint64(words[i]) * _MIX) >> shift
+        if (bitmap[place >> six] >> (place & low)) & one:
+            at = np.searchsorted(listed, words[i])
+            if at < len(listed) and listed[at] == words[i]:
+                found[count] = i
+                count += 1
+    return found[:count].copy()

@@ -16,14 +16,13 @@ from weft.kernels import words_of
 from weft.local.analyze import Analyzed, analyze
 from weft.local.checks import check_fed, check_table, check_text, check_types, check_window, next_batch, opened, shown
 from weft.local.expr import Compiled, Projection
-from weft.local.runtime import LocalRun, feed_whole
-from weft.local.sources import TableSource, carried, time_orders
+from weft.local.runtime import LocalRun, TableSource, carried, feed_whole, time_orders
 from weft.planner import Explanation, check_tasks, explain_asof
 from weft.routing import AsofScheme
 from weft.spec import Delays, JoinSpec, Unbounded, Within, with_delays
 from weft.spec.asof import asof_asked, asof_lags, asof_window
-from weft.spec.duration import Duration
 from weft.spec.join_spec import asof_spec
+from weft.spec.options import Duration
 from weft.state import MemoryStore, StateStore
 from weft.types import SIDES, Bools, Rows, Side, Words
 

@@ -13,8 +13,7 @@ from weft.errors import SpecError
 from weft.local.analyze import Analyzed, analyze
 from weft.local.checks import check_fed, check_table, check_text, check_types, check_window, next_batch, opened, shown
 from weft.local.expr import Projection
-from weft.local.runtime import LocalRun, feed_whole
-from weft.local.sources import TableSource, carried, time_orders
+from weft.local.runtime import LocalRun, TableSource, carried, feed_whole, time_orders
 from weft.planner import Explanation, check_switch, check_tasks, choose, explain_join
 from weft.routing import Scheme
 from weft.spec import JoinSpec, Window, build_spec, kind_named, unbounded, with_delays

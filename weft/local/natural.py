@@ -23,8 +23,7 @@ from weft.engine.natural import (
 )
 from weft.errors import SpecError, UnknownColumn
 from weft.local.checks import check_fed, check_types, check_window, next_batch, opened
-from weft.local.runtime import LocalRun, feed_whole
-from weft.local.sources import DocumentSource, Refused, carried, time_orders
+from weft.local.runtime import DocumentSource, LocalRun, Refused, carried, feed_whole, time_orders
 from weft.planner import check_tasks
 from weft.routing.documents import DocumentScheme, document_measures, document_scheme
 from weft.spec import Tumbling, Window, Within, unbounded, window_column, with_delays

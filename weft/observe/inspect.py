@@ -17,7 +17,7 @@ from weft.observe.metrics import Migration, imbalance, read_batch
 from weft.observe.verify import Damage, Verifier
 from weft.routing import plan_from_json
 from weft.spec import read_self_join
-from weft.spec.duration import microseconds
+from weft.spec.options import microseconds
 from weft.state import Folder, Manifest
 from weft.types import SIDES, WORD_MIN, Side
 

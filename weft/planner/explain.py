@@ -17,7 +17,7 @@ from weft.planner.draw import draw, draw_svg
 from weft.routing import AreaPlan
 from weft.spec import Delays, JoinSpec, Last, Op, Term, Tumbling, TumblingRows, Within, lags_of, unit_shown
 from weft.spec.disorder import readable
-from weft.spec.duration import show_duration
+from weft.spec.options import show_duration
 from weft.spec.parse import without_casts
 from weft.types import SIDES, Side, other
 

@@ -24,8 +24,8 @@ from weft.routing.fixed import (
 )
 from weft.routing.plan import MOST_TASKS, PLANS, PLUGINS, Plan, draw_of, group_of, hash_home, owned, plan_from_json
 from weft.routing.range import Range, RangePlan
-from weft.routing.registry import SCHEMES, find_schemes, scheme_named
 from weft.routing.scheme import (
+    SCHEMES,
     BatchView,
     Need,
     Notes,
@@ -33,7 +33,9 @@ from weft.routing.scheme import (
     TaskStats,
     compared_columns,
     equality_columns,
+    find_schemes,
     ordering,
+    scheme_named,
     time_columns,
 )
 from weft.routing.slices import SlicePlan, Slices

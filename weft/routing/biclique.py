@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.routing.plan import Plan, group_of, hash_home, key_word
-from weft.routing.registry import SCHEMES
-from weft.routing.scheme import Need, Scheme, TaskStats, equality_columns
+from weft.routing.scheme import SCHEMES, Need, Scheme, TaskStats, equality_columns
 from weft.spec import JoinSpec
 from weft.spec.options import check_count
 from weft.types import U32, Bools, Side, Words, other

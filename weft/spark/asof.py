@@ -22,8 +22,8 @@ from weft.spark.table import asof_table_join, with_table
 from weft.spark.workers import check_workers
 from weft.spec import Unbounded, with_delays
 from weft.spec.asof import AsofAsked, asof_asked, asof_lags, asof_reach
-from weft.spec.duration import Duration
 from weft.spec.join_spec import check_asof_ends
+from weft.spec.options import Duration
 from weft.types import SIDES, Side, Words
 
 __all__ = ["asof_join", "explain_asof_join"]

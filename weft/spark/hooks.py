@@ -34,7 +34,7 @@ from weft.spark.analysis import DELAY, ENDLESS, LAG, spark_delay, stripped
 from weft.spark.reports import follow_late_rows
 from weft.spark.state_place import JOIN, StatePlace, check_restart, check_whole
 from weft.spec.disorder import readable
-from weft.spec.duration import show_duration
+from weft.spec.options import show_duration
 
 __all__ = ["Registered", "around_starts", "joins_of", "register", "told", "weft_error"]
 

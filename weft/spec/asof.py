@@ -22,8 +22,8 @@ from datetime import timedelta
 from typing import Any, Literal
 
 from weft.errors import SpecError, about
-from weft.spec.duration import LONGEST, Duration, microseconds
 from weft.spec.kinds import INNER, KINDS, Kind
+from weft.spec.options import LONGEST, Duration, microseconds
 from weft.spec.parse import closed
 from weft.spec.terms import Term
 from weft.spec.window import Delays, Unit, Window, Within, delays_of, unbounded

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weft.errors import SpecError
-from weft.spec.duration import LONGEST, Duration, microseconds, show_duration
+from weft.spec.options import LONGEST, Duration, microseconds, show_duration
 from weft.types import Side
 
 __all__ = [

@@ -27,8 +27,7 @@ from weft.routing import (
 )
 from weft.routing.sta import checkpoint_of, new_here, newest_of, newest_seen
 from weft.spec import JoinSpec
-from weft.spec.duration import Duration, microseconds
-from weft.spec.options import check_choice, check_count
+from weft.spec.options import Duration, check_choice, check_count, microseconds
 from weft.types import SIDES, U32, WORD_MIN, Bools, Rows, Side, Words
 
 __all__ = ["ChainPlan", "Chained", "Pim"]

@@ -39,8 +39,8 @@ from weft.cli.job.windows import read_window
 from weft.errors import JobError, SpecError, WeftError
 from weft.routing import Need, Scheme, scheme_named
 from weft.spec import INNER, Kind, Tumbling, TumblingRows, Window, Within, kind_named, unbounded
-from weft.spec.duration import microseconds
 from weft.spec.kinds import check_ends, check_unordered, right_selected
+from weft.spec.options import microseconds
 from weft.spec.parse import check_syntax
 from weft.state import open_folder
 

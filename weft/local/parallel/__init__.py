@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from weft.local.parallel.join import ParallelJoin
 from weft.local.parallel.settings import Settings
-from weft.local.parallel.threads import Interleaved, Threads
-from weft.local.parallel.word_join import FedTuples, WordJoin
+from weft.local.parallel.word_join import FedTuples, Interleaved, Threads, WordJoin
 
 __all__ = ["FedTuples", "Interleaved", "ParallelJoin", "Settings", "Threads", "WordJoin"]

@@ -22,9 +22,8 @@ from weft.local.expr import Projection
 from weft.local.parallel.checks import check_served, of_window, term_holds
 from weft.local.parallel.rows import FedRows, KeptRows
 from weft.local.parallel.settings import Settings, check_settings, explain_parallel
-from weft.local.parallel.threads import Threads, check_threads
-from weft.local.parallel.word_join import FedTuples, Runner, WordJoin
-from weft.local.sources import TableSource
+from weft.local.parallel.word_join import FedTuples, Runner, Threads, WordJoin, check_threads
+from weft.local.runtime import TableSource
 from weft.planner import Explanation
 from weft.spec import JoinSpec, Window, build_spec
 from weft.spec.terms import Op

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.kernels import mix_words, words_of
-from weft.local.sources import TableSource
+from weft.local.runtime import TableSource
 from weft.spec import JoinSpec
 from weft.spec.terms import Key
 from weft.spec.window import Within

@@ -27,8 +27,7 @@ from weft.routing.adsp.varietal import Varietal
 from weft.routing.fixed import MatrixPlan
 from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
-from weft.routing.registry import SCHEMES
-from weft.routing.scheme import BatchView, Need, Notes, Scheme, TaskStats, ordering
+from weft.routing.scheme import SCHEMES, BatchView, Need, Notes, Scheme, TaskStats, ordering
 from weft.spec import JoinSpec, Op
 from weft.spec.options import check_count, check_number
 from weft.types import SIDES, WORD_MAX, WORD_MIN

@@ -27,8 +27,7 @@ from weft.routing.adsp.plan import EVERY, AreaPlan
 from weft.routing.adsp.varietal import Varietal
 from weft.routing.fixed import best_shape
 from weft.routing.plan import Plan
-from weft.routing.registry import SCHEMES
-from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats, ordering
+from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats, ordering
 from weft.spec import JoinSpec, Term
 from weft.spec.options import check_choice, check_count, check_number, check_switch
 

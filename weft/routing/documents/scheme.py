@@ -18,8 +18,7 @@ from weft.routing.documents.groups import Sample, association_groups, expansion_
 from weft.routing.documents.notes import Documents, DocumentView, Noted, note_batch, noted_of
 from weft.routing.documents.plan import DocumentPlan, Quality
 from weft.routing.plan import Plan
-from weft.routing.registry import Registry
-from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
+from weft.routing.scheme import BatchView, Notes, Registry, Scheme, TaskStats
 from weft.spec import JoinSpec
 from weft.spec.options import check_choice, check_count, check_number, check_switch
 

@@ -22,8 +22,7 @@ from weft.routing.fastjoin.monitor import MonitorLimits, Verdict, judge, load_ta
 from weft.routing.fastjoin.notes import phi_counts, watch_keys
 from weft.routing.fastjoin.plan import FastJoinPlan, Memory, Splits, Table
 from weft.routing.plan import Plan
-from weft.routing.registry import SCHEMES
-from weft.routing.scheme import BatchView, Need, Notes, Scheme, TaskStats, equality_columns
+from weft.routing.scheme import SCHEMES, BatchView, Need, Notes, Scheme, TaskStats, equality_columns
 from weft.spec import JoinSpec, Op
 from weft.spec.options import check_choice, check_count, check_number, check_switch
 from weft.types import SIDES

@@ -24,13 +24,11 @@ import numpy as np
 from weft.errors import SpecError
 from weft.kernels import mix_words
 from weft.routing.plan import Plan
-from weft.routing.registry import SCHEMES
-from weft.routing.scheme import BatchView, Need, Notes, Scheme, TaskStats, compared_columns, time_columns
+from weft.routing.scheme import SCHEMES, BatchView, Need, Notes, Scheme, TaskStats, compared_columns, time_columns
 from weft.routing.sta.plan import StaPlan
 from weft.sketch import ASketch, heaviest
 from weft.spec import JoinSpec
-from weft.spec.duration import Duration, microseconds
-from weft.spec.options import check_choice, check_count, check_number
+from weft.spec.options import Duration, check_choice, check_count, check_number, microseconds
 from weft.types import SIDES, WORD_MIN, Bools, Rows, Side, Words
 
 __all__ = ["Sta", "checkpoint_of", "new_here", "newest_of", "newest_seen"]

@@ -29,8 +29,8 @@ from weft.spark.table.versions import Table, register_table
 from weft.spark.workers import check_workers
 from weft.spec import Delays, JoinSpec, Kind, build_spec, unbounded
 from weft.spec.asof import AsofAsked
-from weft.spec.duration import microseconds
 from weft.spec.join_spec import asof_table_spec
+from weft.spec.options import microseconds
 from weft.types import SIDES, Side, other
 
 __all__ = [
