@@ -103,7 +103,7 @@ def test_a_left_row_of_an_as_of_join_enters_no_file_twice(tmp_path: Path) -> Non
 
     entered, twice = walked(run)
     assert not twice
-    files = {f"engine/asof/{file}.py" for file in ("joiner", "route", "step", "search", "candidates")}
+    files = {f"engine/asof/{file}.py" for file in ("joiner", "step", "search", "candidates")}
     assert files | {"routing/asof.py", "engine/worker.py", "engine/control.py"} <= set(entered)
 
 

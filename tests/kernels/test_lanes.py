@@ -10,7 +10,7 @@ from numba.core.errors import TypingError
 
 from tests.examples import at_most
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.lanes import LANES, copy_lanes, copy_masked, count_less, count_upto, fill_lanes
+from weft.kernels.llvm import LANES, copy_lanes, copy_masked, count_less, count_upto, fill_lanes
 from weft.types import WORD_MAX, WORD_MIN, Rows, Words
 
 word = st.one_of(st.integers(0, 9), st.sampled_from([WORD_MIN, WORD_MAX, -1]))

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from weft.kernels.documents.json_scan import hash_range
-from weft.kernels.llvm.access import copied, equal, plain8
+from weft.kernels.llvm import copied, equal, plain8
 
 few = st.sampled_from(b'ab"\\ \x1f\x7f\x80')
 texts = st.lists(few, max_size=20).map(bytes)

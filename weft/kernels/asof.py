@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import inlined, kernel
-from weft.kernels.llvm.access import equal, load8
+from weft.kernels.llvm import equal, load8
 from weft.types import Bools, Words
 
 __all__ = [

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import prefetch
+from weft.kernels.llvm import prefetch
 from weft.types import Rows, Words
 
 __all__ = [

@@ -16,8 +16,7 @@ from numba import types
 from numba.extending import overload
 
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import prefetch
-from weft.kernels.llvm.lanes import copy_lanes, copy_masked
+from weft.kernels.llvm import copy_lanes, copy_masked, prefetch
 from weft.kernels.memory import aligned
 from weft.kernels.search import Fences, fences_of
 from weft.types import WORD_MAX, WORD_MIN, Rows, Words

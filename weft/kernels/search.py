@@ -18,8 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import inlined, kernel
-from weft.kernels.llvm.access import prefetch
-from weft.kernels.llvm.lanes import LANES, count_less
+from weft.kernels.llvm import LANES, count_less, prefetch
 from weft.types import Rows, Words
 
 __all__ = [

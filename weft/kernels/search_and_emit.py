@@ -22,8 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from weft.kernels.jit import inlined, kernel
-from weft.kernels.llvm.access import prefetch
-from weft.kernels.llvm.lanes import count_less, count_upto, fill_lanes
+from weft.kernels.llvm import count_less, count_upto, fill_lanes, prefetch
 from weft.kernels.packed import Beside, copy_rows, prefetch_row, row_at
 from weft.kernels.search import FAR, NODE, Fences, advance, down, pass_over, under, walk
 from weft.types import Rows, Words

@@ -7,7 +7,7 @@ stands in for that baseline (002-06) is the B+-tree under one lock, and is calle
 from __future__ import annotations
 
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import load, pause, store, swap
+from weft.kernels.llvm import load, pause, store, swap
 from weft.kernels.trees.forest import Forest, insert
 from weft.types import Rows, Words
 from weft_lab.kernels.tree_delete import delete

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from weft.engine.asof.columns import check_compared, check_there, order_counts
-from weft.engine.asof.joiner import INDEX, AsofJoiner
+from weft.engine.asof.joiner import INDEX, AsofJoiner, AsofRouter
 from weft.engine.asof.lookup import AsofLookup
-from weft.engine.asof.route import AsofRouter
 from weft.engine.asof.search import Search
 from weft.engine.asof.step import asof_step, beside
 

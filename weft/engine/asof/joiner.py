@@ -3,7 +3,7 @@
 In a migration each task takes the left rows that the new plan gives it, and the right rows that these may have. Which right rows
 were sent to several tasks is not written down. So of keys that are cut every task takes all rows that any task still held, which
 are those of little more than the delay; what it never needs it soon lets go. A row that several tasks held is known by its number
-of arrival.
+of arrival. Right rows carry that number, and those at the border of a slice go to several tasks from the first.
 """
 
 from __future__ import annotations
@@ -12,23 +12,55 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import pyarrow as pa
 
 from weft.engine.arrivals import Arrivals
-from weft.engine.asof.route import AsofRouter
+from weft.engine.asof.candidates import is_nan
+from weft.engine.asof.search import tie_words
 from weft.engine.asof.step import asof_step, live_rows, run_whole
 from weft.engine.joiner import Joiner
 from weft.engine.migrate import Moved, waiting_rows
 from weft.engine.pairs import Pairs
 from weft.engine.preserve import Accept
-from weft.engine.route import Inputs
+from weft.engine.route import PROBE, STORE, Inputs, Roles, Router
 from weft.engine.step import Step
 from weft.index import Run
 from weft.routing import AsofPlan, Plan
 from weft.spec import JoinSpec
 from weft.state import Pinned, TaskState
-from weft.types import SIDES, Block, Bools, Side
+from weft.types import SIDES, U32, Block, Bools, Rows, Side, Words
 
-__all__ = ["INDEX", "AsofJoiner", "migrate_asof"]
+__all__ = ["INDEX", "AsofJoiner", "AsofRouter", "migrate_asof"]
+
+
+class AsofRouter(Router):
+    """Routes the rows of one side and one map partition."""
+
+    def _ordered(self, table: pa.Table, columns: list[Words], u: U32, payload: pa.Table) -> tuple[Block, Rows]:
+        """Let right rows carry their position: the task that joins knows what came before them (`number_rows`)."""
+        rows = table.num_rows
+        position = np.arange(self.position - rows, self.position, dtype=np.int64)
+        words = np.stack([*columns, np.zeros(rows, np.int64), position])
+        return Block(words, u, payload), np.arange(rows)
+
+    def _roles(self, block: Block) -> tuple[Block, Roles]:
+        plan, asof = self.plan, self.spec.asof
+        assert isinstance(plan, AsofPlan) and asof is not None
+        store = plan.store(self.side, block.words, block.u)
+        if self.side == "left":
+            return block, store.astype(np.uint8) * np.uint8(STORE | PROBE)
+        if asof.floating:
+            store[:, is_nan(plan.place("right", block.words))] = False
+        if plan.length and plan.tasks > 1:
+            kept = np.flatnonzero(store.any(axis=0))
+            ties = None if asof.ties is None else tie_words(block.payload, asof.ties)[kept]
+            borders = kept[plan.borders(block.words[:, kept], ties)]
+            store[:, borders] |= plan.reached(block.words[:, borders])
+        return block, store.astype(np.uint8) * np.uint8(STORE)
+
+    def _order_of(self, block: Block) -> None:
+        """Keep rows as they came: mostly that is in the order in which they are searched."""
+
 
 INDEX = "scan"
 """Rows lie as they came."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from weft.kernels.documents.json_scan import key_end
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import equal
+from weft.kernels.llvm import equal
 from weft.types import Rows, Words
 
 __all__ = [

@@ -30,7 +30,7 @@ from weft.kernels.documents.json_text import (
     string_text,
 )
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import copied, load8
+from weft.kernels.llvm import copied, load8
 from weft.types import Words
 
 __all__ = ["Scanned", "hash_range", "key_end", "member_words", "scan"]

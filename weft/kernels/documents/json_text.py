@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import load8, plain8, store8
+from weft.kernels.llvm import load8, plain8, store8
 
 __all__ = [
     "DEEP", "EMPTY", "FREE", "LEVELS", "LONG", "NOT_OBJECT", "NUMBER", "ODD", "OK", "ROOM", "SYNTAX", "TIMES", "UTF8", "Bytes",

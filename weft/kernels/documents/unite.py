@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from weft.kernels.documents.json_scan import key_end
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import copied, equal
+from weft.kernels.llvm import copied, equal
 from weft.types import Rows, Words
 
 __all__ = ["Composed", "compose", "spaced"]

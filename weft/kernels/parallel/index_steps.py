@@ -12,7 +12,7 @@ merged into the plots that are not in use, which are then put in their place (00
 from __future__ import annotations
 
 from weft.kernels.jit import inlined, kernel
-from weft.kernels.llvm.access import fetch_add, load, store, swap
+from weft.kernels.llvm import fetch_add, load, store, swap
 from weft.kernels.parallel.shared import (
     ACTIVE,
     AT,

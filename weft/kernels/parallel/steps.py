@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import fetch_add, load, pause, store, swap
+from weft.kernels.llvm import fetch_add, load, pause, store, swap
 from weft.kernels.parallel.index_steps import (
     aim,
     insert_entry,

@@ -17,7 +17,7 @@ import numpy as np
 
 from weft.errors import SpecError
 from weft.kernels.jit import kernel
-from weft.kernels.llvm.access import fetch_add
+from weft.kernels.llvm import fetch_add
 from weft.kernels.trees.css import count_below, count_upto
 from weft.types import Rows, Words
 
