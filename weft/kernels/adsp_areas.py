@@ -1,4 +1,4 @@
-"""Areas one after another along a staircase, by dynamic programming: the search of `weft.routing.adsp.area_chain`.
+"""Areas one after another along a staircase, by dynamic programming: the search of `weft.routing.adsp.chain`.
 
 A corner is where the rest of the matrix may begin: row `i` with its first result column (corner `i`), or column `j` with
 its first result row (corner `rows + j`). Every cut leads from a corner to one further down and right.
