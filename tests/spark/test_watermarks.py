@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 import weft
 from tests.spark.streams import Desk
 from weft.errors import SpecError, WeftWarning
-from weft.spark.reports import _total
+from weft.spark.observed import _total
 from weft.spark.shuttle import COUNTS, NOTE, marked, note_of
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)

@@ -38,7 +38,7 @@ from weft.spark.analysis import (
 )
 from weft.spark.hooks import register
 from weft.spark.join_task import JoinTask, side_by_side
-from weft.spark.reports import counted_pairs, observed_routes
+from weft.spark.observed import counted_pairs, observed_routes
 from weft.spark.residual import PythonResidual, python_residual
 from weft.spark.route_task import RouteTask, TypedRows
 from weft.spark.shuttle import SHIPPED_DDL, roll_call

@@ -31,7 +31,7 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from weft.engine import Job
 from weft.errors import WeftError, WeftWarning
 from weft.spark.analysis import DELAY, ENDLESS, LAG, spark_delay, stripped
-from weft.spark.reports import follow_late_rows
+from weft.spark.observed import follow_late_rows
 from weft.spark.state_place import JOIN, StatePlace, check_restart, check_whole
 from weft.spec.disorder import readable
 from weft.spec.options import show_duration

@@ -45,7 +45,7 @@ from weft.spark.analysis import (
 )
 from weft.spark.hooks import register
 from weft.spark.join_task import JoinTask
-from weft.spark.reports import counted_pairs, observed_routes
+from weft.spark.observed import counted_pairs, observed_routes
 from weft.spark.route_task import RouteTask
 from weft.spark.shuttle import SHIPPED_DDL, roll_call
 from weft.spark.state_place import name_for, state_place, tasks_for

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from weft.engine import Inputs, Intake, Job, Joiner, in_content_order, pack_delivery, pack_header, pinned_for
 from weft.routing import Plan
-from weft.spark.reports import report_state
+from weft.spark.observed import report_state
 from weft.spark.shuttle import Outbox, RunningTask, Stamp, running_task
 from weft.spark.state_place import StatePlace
 from weft.spark.workers import begin_task

@@ -54,7 +54,7 @@ COUNTS = (
     "left_rows", "right_rows", "left_late", "right_late", "left_behind", "right_behind", "state_rows", "state_bytes",
     "migrations",
 )  # fmt: skip
-"""What a note counts; `weft.spark.reports` adds the notes of a batch up."""
+"""What a note counts; `weft.spark.observed` adds the notes of a batch up."""
 
 MOST_COUNTED = (1 << 40) - 1
 """The most rows that a note counts: above them stands whose count it is (`marked`)."""

@@ -21,6 +21,7 @@ from weft.cli.job.expressions import (
     selected_columns,
     selected_types,
 )
+from weft.cli.job.folders import Place, check_apart, check_readable, check_writable, home
 from weft.cli.job.model import (
     FILES,
     SINKS,
@@ -33,7 +34,6 @@ from weft.cli.job.model import (
     format_trouble,
     master_trouble,
 )
-from weft.cli.job.places import Place, check_apart, check_readable, check_writable, home
 from weft.cli.job.reader import JobReader, doubled, key_lines, shown
 from weft.cli.job.windows import read_window
 from weft.errors import JobError, SpecError, WeftError

@@ -28,14 +28,14 @@ from weft.spec import JoinSpec
 from weft.spec.asof import Asof
 from weft.types import Block, Bools, Side, Words
 
-__all__ = ["AsofLookup", "Sorted"]
+__all__ = ["AsofLookup", "SortedBy"]
 
 _ONE: Words = np.zeros(0, np.int64)
 """Of groups: all rows are one."""
 
 
 @dataclass(frozen=True)
-class Sorted:
+class SortedBy:
     """What the rows of a table are sorted by: the word of their equal columns, and their place."""
 
     groups: Words
@@ -76,12 +76,12 @@ class AsofLookup:
         block = Block(words, np.zeros(table.num_rows, np.uint32), payload).take(rows)
         return Run.of(block, np.arange(len(rows), dtype=np.int32))
 
-    def index(self, run: Run) -> Sorted:
+    def index(self, run: Run) -> SortedBy:
         """Return the table ready to be asked."""
         group = self._group(self.stored)
-        return Sorted(_ONE if group is None else fixed(run.words[group]), fixed(run.words[self._asof.order[1]]))
+        return SortedBy(_ONE if group is None else fixed(run.words[group]), fixed(run.words[self._asof.order[1]]))
 
-    def pairs(self, index: Sorted, run: Run, inputs: Inputs, rows: pa.Table) -> Iterator[Pairs]:
+    def pairs(self, index: SortedBy, run: Run, inputs: Inputs, rows: pa.Table) -> Iterator[Pairs]:
         """Yield what leaves for some rows of the stream."""
         words, alive = self._words(self.asking, inputs, rows)
         payload = rows.select(range(inputs.payload))

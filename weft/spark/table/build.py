@@ -21,10 +21,10 @@ from weft.spark.analysis import DELAY, Analyzed, Output, SideInput, analyze, arr
 from weft.spark.asof_match import AsofOptions, asof_match
 from weft.spark.build import JoinOptions, accept_of, check_options, check_selection, shown_columns, struct_of
 from weft.spark.join_task import side_by_side
-from weft.spark.reports import counted_pairs
+from weft.spark.observed import counted_pairs
 from weft.spark.route_task import TypedRows
 from weft.spark.state_place import TABLE, StatePlace, name_for, state_place
-from weft.spark.table.task import IndexTask, LookupTask
+from weft.spark.table.lookup_task import IndexTask, LookupTask
 from weft.spark.table.versions import Table, register_table
 from weft.spark.workers import check_workers
 from weft.spec import Delays, JoinSpec, Kind, build_spec, unbounded

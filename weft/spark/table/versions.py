@@ -28,7 +28,7 @@ from weft.errors import StateError
 from weft.spark.analysis import children, frame_of, kind, quoted
 from weft.spark.hooks import around_starts, weft_error
 from weft.spark.state_place import TABLE, StatePlace
-from weft.spark.table.task import PROPERTY, IndexTask
+from weft.spark.table.lookup_task import PROPERTY, IndexTask
 from weft.state import TableShelf, TableVersion
 
 __all__ = ["Table", "register_table"]
