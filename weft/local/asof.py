@@ -52,7 +52,10 @@ class AsofJoin:
     ) -> None:  # fmt: skip
         check_tasks(tasks, "leave it out for one.")
         check_text("suffix", suffix, "_right")
-        self.asked = asof_asked(on, by, direction, tolerance, strict, how, where, ties, delay, left_delay, right_delay)
+        self.asked = asof_asked(
+            on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how, where=where, ties=ties,
+            delay=delay, left_delay=left_delay, right_delay=right_delay,
+        )  # fmt: skip
         self.schemas: dict[Side, pa.Schema] = {"left": left, "right": right}
         for side in SIDES:
             check_types(side, self.schemas[side])

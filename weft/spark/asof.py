@@ -83,7 +83,10 @@ def asof_join(
         A plain DataFrame. On two streams a left row is emitted when the watermark says that no nearer right row can come;
         with a table, with its batch.
     """
-    asked = asof_asked(on, by, direction, tolerance, strict, how, where, ties, delay, left_delay, right_delay)
+    asked = asof_asked(
+        on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how, where=where, ties=ties,
+        delay=delay, left_delay=left_delay, right_delay=right_delay,
+    )  # fmt: skip
     options = AsofOptions(select, suffix, tasks, state, name, refresh)
     return (asof_table_join if with_table(left, right) else _build)(left, right, asked, options).frame()
 
@@ -95,7 +98,10 @@ def explain_asof_join(
     right_delay: Duration | None = None, tasks: int | None = None, refresh: str | None = None,
 ) -> Explanation:  # fmt: skip
     """Show how an as-of join would run: what matches, when rows leave, what is kept."""
-    asked = asof_asked(on, by, direction, tolerance, strict, how, where, ties, delay, left_delay, right_delay)
+    asked = asof_asked(
+        on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how, where=where, ties=ties,
+        delay=delay, left_delay=left_delay, right_delay=right_delay,
+    )  # fmt: skip
     options = AsofOptions(tasks=tasks, refresh=refresh, explaining=True)
     if with_table(left, right):
         return explain_asof_table(asof_table_join(left, right, asked, options).spec, asked, refresh)

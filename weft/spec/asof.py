@@ -155,7 +155,7 @@ def _tolerance(given: object, of: str, is_: str, hint: str) -> SpecError:
 
 
 def asof_asked(
-    on: object, by: object, direction: object, tolerance: Any, strict: object, how: object, where: object, ties: object,
+    *, on: object, by: object, direction: object, tolerance: Any, strict: object, how: object, where: object, ties: object,
     delay: Any = None, left_delay: Any = None, right_delay: Any = None,
 ) -> AsofAsked:  # fmt: skip
     """Check what was asked, and put it in order."""

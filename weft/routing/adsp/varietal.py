@@ -126,12 +126,11 @@ def _parts(primary: float, memory: float, exhaustive: bool, best: int | None) ->
 
 def _of(primary: float, secondary: float, parts: int, memory: float, along: Along) -> Varietal | None:
     """Return the matrix of one P_γ, None where it has no room (001-14)."""
-    found = area_shape(float(primary), float(secondary), float(parts), float(memory))
-    used, lines, extra = (int(count) for count in found[:3])
+    used, lines, extra, rest = area_shape(float(primary), float(secondary), float(parts), float(memory))
     if not used:
         return None
-    turned = _turned(used, lines, along)
-    return replace(turned, extra=extra, along=along, rest=found[3] / secondary) if extra else turned
+    turned = _turned(int(used), int(lines), along)
+    return replace(turned, extra=int(extra), along=along, rest=rest / secondary) if extra else turned
 
 
 def _turned(parts: int, lines: int, along: Along) -> Varietal:
