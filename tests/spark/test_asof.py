@@ -222,7 +222,7 @@ def test_what_cannot_be_asked(spark, tmp_path) -> None:
         weft.asof_join(table.select("id", "ts", "id"), table, on="ts")
     with pytest.raises(SpecError, match=r"The left side has no column 'when'."):
         weft.asof_join(table, table, on=("when", "ts"))
-    with pytest.raises(SpecError, match=r"l.s is string and r.s is string.\nThe order columns are both times"):
+    with pytest.raises(SpecError, match=r"l.s is string and r.s is string.\nBoth order columns must be times"):
         weft.asof_join(table, table, on="s")
     with pytest.raises(SpecError, match=r"is not supported in where=: rlike .*\nTasks choose the nearest right row"):
         weft.asof_join(table, table, on="ts", where="rlike(concat(l.s, r.s), 'a+')")

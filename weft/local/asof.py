@@ -1,4 +1,4 @@
-"""`weft.local.asof_join`: each left row with the one right row that is nearest in an order column."""
+"""`weft.local.asof_join`: each left row with the one right row that is nearest to it in an order column."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _PIECE = 1 << 22
 class AsofJoin:
     """An as-of join that takes its input batch by batch; `asof_join` takes whole tables.
 
-    With a delay on both sides a left row leaves when no nearer right row can come; without one all of them leave with
-    `finish`. With a state folder, the next batch follows the last finished one, even if another process finished it.
+    With a delay on both sides, a left row is emitted once no nearer right row can arrive; otherwise `finish` emits them
+    all. With a state folder, the next batch follows the last finished one, even if another process finished it.
     """
 
     def __init__(
@@ -99,18 +99,18 @@ class AsofJoin:
     def feed(
         self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()
     ) -> Iterator[pa.Table]:
-        """Yield the left rows that leave in one batch, chunk by chunk."""
+        """Yield the left rows that one batch emits, chunk by chunk."""
         for side, tables in zip(SIDES, (left, right), strict=True):
             for table in [tables] if isinstance(tables, pa.Table) else tables:
                 check_fed(side, table, self.schemas[side])
         yield from self.projected(self.run.feed(left, right))
 
     def finish(self) -> Iterator[pa.Table]:
-        """Yield the left rows that still wait: no more input comes."""
+        """End the input: yield the left rows that are still waiting."""
         yield from self.projected(self.run.feed((), (), last=True))
 
     def explain(self) -> Explanation:
-        """Tell which right row a left row has, when it leaves, and what is kept until then."""
+        """Show which right row a left row is given, when it is emitted, and what is kept until then."""
         return explain_asof(self.spec, self.asked, self.scheme, self.job.tasks, streaming=True)
 
     def projected(self, found: Iterable[Pairs]) -> Iterator[pa.Table]:
@@ -205,10 +205,10 @@ def asof_join(
     delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
     batch: int | None = None, tasks: int = 1,
 ) -> pa.Table:  # fmt: skip
-    """Give each left row the one right row that is nearest in an order column.
+    """Give each left row the one right row that is nearest to it in an order column.
 
-    The parameters are the same as in `weft.asof_join`. With `batch`, the tables arrive so many rows at a time, as streams.
-    At once and in one task, left rows stay in their order.
+    The parameters are the same as in `weft.asof_join`. With `batch`, the tables arrive that many rows at a time, as streams do.
+    All at once and in one task, left rows keep their order.
 
     >>> import pyarrow as pa
     >>> import weft

@@ -172,7 +172,7 @@ class LocalRun(Generic[Found]):
         """Join one batch; a list of tables stands for map partitions. Drain the pairs before feeding the next batch.
 
         `tasks` says which tasks run and in which order, as a cluster would with its retries; by default all do, each once.
-        Behind the `last` batch nothing follows: rows that wait for the end of their windows leave.
+        Nothing follows the `last` batch, so rows that wait for their windows to end are emitted.
         """
         shipments = self._route({"left": _parts(left), "right": _parts(right)})
         batch, self.batch = self.batch, self.batch + 1

@@ -1,4 +1,4 @@
-"""`explain` of as-of joins: which right row a left row has, when it leaves, and what is kept until then."""
+"""`explain` of as-of joins: which right row a left row is given, when it is emitted, and what is kept until then."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AT = {
 def explain_asof(
     spec: JoinSpec, asked: AsofAsked, scheme: AsofScheme, tasks: int, *, streaming: bool
 ) -> Explanation:  # fmt: skip
-    """Explain the match, the routing, and on streams when rows leave and what is kept."""
+    """Explain the match, the routing, and on streams when rows are emitted and what is kept."""
     asof = spec.asof
     assert asof is not None
     plan = scheme.initial(spec, tasks)
@@ -34,20 +34,20 @@ def explain_asof(
         return Explanation((*parts, ("state", "none: both sides are read completely, in one batch")))
     window = spec.window
     if not isinstance(window, Within) or window.delays.known is None:
-        late = "all left rows at the end of the input, because a side has no delay. Set delay= to let them leave before"
+        late = "all left rows at the end of the input, because a side has no delay. Set delay= to emit them earlier"
         return Explanation(
-            (*parts, ("leaves", late), ("state", "grows without bound: both sides are kept until the end"))
+            (*parts, ("emitted", late), ("state", "grows without bound: both sides are kept until the end"))
         )
     show, delays = unit_shown(window.unit), window.delays.known
     both = show(delays["left"]) if delays["left"] == delays["right"] else (
         f"{show(delays['left'])} on the left and {show(delays['right'])} on the right"
     )  # fmt: skip
     parts += [
-        ("leaves", _leaves(asof)),
+        ("emitted", _emitted(asof)),
         ("state", _state(asof)),
         (
             "late",
-            f"the watermark is the newest time of the slower side less its delay ({both}); rows behind it are dropped",
+            f"the watermark is the newest time of the slower side minus its delay ({both}); older rows are dropped and counted",
         ),
     ]
     lags = asof_lags(asof, window)
@@ -59,12 +59,12 @@ def explain_asof(
 
 
 def explain_asof_table(spec: JoinSpec, asked: AsofAsked, refresh: str | None) -> Explanation:
-    """Explain how each row of a stream, the left side, has the nearest row of a table."""
+    """Explain how each row of a stream, the left side, is given the nearest row of a table."""
     asof = spec.asof
     assert asof is not None
     by = [two for _, two in asked.by]
     order = [*(["a hash of its equal columns" if len(by) > 1 else by[0]] if by else []), asked.right]
-    index = f"rows sorted by {' and '.join(order)}; a row of the stream finds its own by bisection"
+    index = f"rows sorted by {' and '.join(order)}; each row of the stream finds its match by binary search"
     parts = (
         *_chosen(spec, asof, asked, "was read"), *stream_and_table("left", refresh), ("index", index), *passed_on(),
     )  # fmt: skip
@@ -72,9 +72,9 @@ def explain_asof_table(spec: JoinSpec, asked: AsofAsked, refresh: str | None) ->
 
 
 def _chosen(spec: JoinSpec, asof: Asof, asked: AsofAsked, arrived: str) -> list[tuple[str, str]]:
-    """Tell which right row a left row has."""
+    """Tell which right row a left row is given."""
     alone = ", or with NULLs" if spec.kind.preserved else ", if there is one"
-    where = [("where", f"{asof.where}; right rows are asked in the order of their distance")] if asof.chooses else []
+    where = [("where", f"{asof.where}; right rows are tried in order of distance")] if asof.chooses else []
     return [
         ("join", f"each left row with one right row{alone}"), ("match", _match(asof, asked)), *where,
         ("ties", _ties(asof, asked, arrived)),
@@ -97,10 +97,10 @@ def _match(asof: Asof, asked: AsofAsked) -> str:
 
 
 def _ties(asof: Asof, asked: AsofAsked, arrived: str) -> str:
-    first = f"the greatest {asked.ties}, then " if asked.ties else ""
-    same = f"of right rows at the same {asked.right}, {first}the last that {arrived}"
+    first = f"the one with the greatest {asked.ties}, then " if asked.ties else ""
+    same = f"among right rows with the same {asked.right}, {first}the one that {arrived} last"
     return (
-        f"{same}; of an earlier and a later one at the same distance, the earlier"
+        f"{same}; between an earlier and a later row at the same distance, the earlier"
         if asof.direction == "nearest"
         else same
     )
@@ -113,36 +113,38 @@ def _plan(spec: JoinSpec, asked: AsofAsked, plan: Plan) -> str:
     if plan.tasks == 1:
         return plan.describe()
     if asof.chooses and asof.tolerance is None:
-        uncut = "hot keys are not cut" if asked.by else "no other task has any"
+        uncut = "hot keys are not split" if asked.by else "the other tasks have none"
         return f"{plan.describe()}; {uncut}, because where= without a tolerance may choose any right row"
-    copies = "all right rows within the tolerance are" if asof.chooses else "the right rows at a slice's borders are"
+    copies = "all right rows within the tolerance are" if asof.chooses else "right rows at the borders of a slice are"
     if asked.by:
         return (
-            f"{plan.describe()}; keys too hot for one task are cut into slices of {asked.left}, and {copies} copied to its "
-            "other tasks"
+            f"{plan.describe()}; keys too hot for one task are split into slices of {asked.left}, and {copies} copied to "
+            "the key's other tasks"
         )
     length = ""
     if plan.length and isinstance(spec.window, Within):
-        length = f", of {unit_shown(spec.window.unit)(plan.length)} at first"
-    return f"slices of {asked.left}{length}, go to tasks in turns; {copies} copied to other tasks"
+        length = f" ({unit_shown(spec.window.unit)(plan.length)} long at first)"
+    return f"slices of {asked.left}{length} go to the tasks in turn; {copies} copied to other tasks"
 
 
-def _leaves(asof: Asof) -> str:
+def _emitted(asof: Asof) -> str:
+    """Tell when a left row is emitted."""
     if asof.direction == "backward":
-        return f"a left row leaves when the watermark {'reaches' if asof.strict else 'has passed'} its time"
+        return f"a left row is emitted when the watermark {'reaches' if asof.strict else 'passes'} its time"
     far = shown_tolerance(asof)
-    or_else = f", or its time by {far}" if far else "; if its key is not seen again, at the end of the input"
-    return f"a left row leaves when the watermark has passed its nearest right row{or_else}"
+    or_else = f", or is {far} past its own time" if far else "; if its key is not seen again, at the end of the input"
+    return f"a left row is emitted when the watermark passes its nearest right row{or_else}"
 
 
 def _state(asof: Asof) -> str:
-    left = "left rows that wait"
+    waiting = "waiting left rows"
+    since = "the oldest of these or the watermark, whichever is earlier"
     far = shown_tolerance(asof)
     if asof.chooses and not far:
         return "grows without bound: any right row may be the one that where= chooses. Set tolerance= to bound it"
     if asof.chooses:
-        return f"{left}, and right rows from {far} before the oldest of them and the watermark"
+        return f"{waiting}; right rows from {far} before {since}"
     if asof.direction == "forward":
-        return f"{left}, and right rows not before the oldest of them and the watermark"
-    behind = "one right row per key" + (f", if it is within {far}," if far else "")
-    return f"{left}, right rows not before the oldest of them and the watermark, and {behind} before that"
+        return f"{waiting}; right rows from {since}"
+    behind = "one earlier right row per key" + (f", if it is within {far}" if far else "")
+    return f"{waiting}; right rows from {since}; and {behind}"

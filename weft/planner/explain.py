@@ -103,7 +103,10 @@ def explain_table(spec: JoinSpec, asking: Side, refresh: str | None) -> Explanat
         ("join", spec.condition.said or _plain(spec, spec.condition.text)),
         *([("kind", _kind(spec))] if spec.kind.preserved else []),
         *stream_and_table(asking, refresh),
-        ("index", f"peaks: sorted rows{tree}, so that a look-up takes time with what it finds"),
+        (
+            "index",
+            f"peaks: sorted rows{tree}, so the time of a look-up depends on what it finds, not on the size of the table",
+        ),
         ("access", _access(spec)),
         ("checked", _checked(spec)),
         *_conditions(spec),
@@ -122,7 +125,7 @@ def stream_and_table(asking: Side, refresh: str | None) -> tuple[tuple[str, str]
 
 def passed_on() -> tuple[tuple[str, str], ...]:
     """Tell when rows of a stream are emitted that is joined with a table."""
-    return ("emitted", "with the batch of the stream's row"), ("state", "none: no row of the stream is kept")
+    return ("emitted", "in the same batch as the stream's row"), ("state", "none: no row of the stream is kept")
 
 
 def _conditions(spec: JoinSpec) -> Iterator[tuple[str, str]]:

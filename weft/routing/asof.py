@@ -134,7 +134,7 @@ class AsofPlan(Plan):
 
     def describe(self) -> str:
         if self.tasks == 1:
-            return "one task has all rows"
+            return "one task stores all rows"
         if not self.left:
             return (
                 f"slices of {self.length:,}, to tasks in turns" if self.length else "one task, until a batch was seen"

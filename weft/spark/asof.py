@@ -41,7 +41,7 @@ def asof_join(
     delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
     tasks: int | None = None, state: str | None = None, name: str | None = None, refresh: str | None = None,
 ) -> DataFrame:  # fmt: skip
-    """Give each left row the one right row that is nearest in an order column.
+    """Give each left row the one right row that is nearest to it in an order column.
 
     Parameters
     ----------
@@ -51,22 +51,22 @@ def asof_join(
         The order column of both sides, or a pair `("left name", "right name")`: times or dates, integers, or on static
         frames floating-point numbers. A row whose order is NULL or NaN has no match.
     by
-        Columns that have to be equal: a name, a list of names, or `{"left name": "right name"}`. NULL equals nothing.
+        Columns that must be equal: a name, a list of names, or `{"left name": "right name"}`. NULL never equals anything.
     direction
         "backward": the last right row at or before the left one; "forward": the first at or after it; "nearest": the nearer
-        of both, the earlier one where they are equally near.
+        of the two, or the earlier if both are equally near.
     tolerance
-        How far the right row may be at most: a duration, or a number where the order columns hold numbers. On two streams,
-        only "backward" without `where` works without one.
+        The maximum distance to the right row: a duration, or a number if the order columns hold numbers. Two streams need
+        one, except for "backward" without `where`.
     strict
-        Leave out right rows at the very same place.
+        Ignore right rows at exactly the same place in the order.
     how
-        "left": every left row, beside NULLs without a match; "inner": left rows with a match.
+        "left": every left row, padded with NULLs if it has no match; "inner": only left rows with a match.
     where
-        A further condition, SQL over `l` and `r`: of the right rows that satisfy it, the nearest is taken.
+        A further condition, SQL over `l` and `r`: the match is the nearest right row that satisfies it.
     ties
-        A right column that decides among right rows at the same place: the greatest wins. Among equal ones, and without `ties`,
-        the last that arrived does.
+        A right column that decides between right rows at the same place: the greatest value wins. If values are equal, and
+        without `ties`, the row that arrived last wins.
     select, suffix
         The columns of the result. By default all columns, except the right ones in `by`; a right column with the same name
         as a left one gets the suffix.
@@ -80,8 +80,8 @@ def asof_join(
     Returns
     -------
     DataFrame
-        A plain DataFrame. On two streams a left row is emitted when the watermark says that no nearer right row can come;
-        with a table, with its batch.
+        A plain DataFrame. On two streams, a left row is emitted once the watermark shows that no nearer right row can arrive;
+        with a table, in its own batch.
     """
     asked = asof_asked(
         on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how, where=where, ties=ties,
@@ -97,7 +97,7 @@ def explain_asof_join(
     ties: str | None = None, delay: Duration | None = None, left_delay: Duration | None = None,
     right_delay: Duration | None = None, tasks: int | None = None, refresh: str | None = None,
 ) -> Explanation:  # fmt: skip
-    """Show how an as-of join would run: what matches, when rows leave, what is kept."""
+    """Show how an as-of join would run: what matches, when rows are emitted, and what is kept."""
     asked = asof_asked(
         on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how, where=where, ties=ties,
         delay=delay, left_delay=left_delay, right_delay=right_delay,

@@ -26,7 +26,7 @@ def join(
     Parameters
     ----------
     left, right
-        Streaming or static DataFrames. A stream with a table needs no window: its rows look the table up and pass on.
+        Streaming or static DataFrames. A stream with a table needs no window: its rows look up their matches and pass on.
     on
         The condition: SQL over the aliases `l` and `r`, or a PySpark Column over `l.x`, `r.y` or the frames' own columns.
     how
@@ -51,8 +51,8 @@ def join(
     name
         Distinguishes this join from other joins of the same query on the same state path. Chained joins need no name.
     refresh
-        When the table of a stream with a table is read again: a length of time, such as "1 hour", or the name of a column of it
-        whose greatest value changes with each version. By default it is read once, when the query starts.
+        For a stream with a table, when to read the table again: a duration, such as "1 hour", or the name of a column of the
+        table whose greatest value changes with each version. By default it is read once, when the query starts.
 
     Returns
     -------

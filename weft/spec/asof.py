@@ -189,7 +189,9 @@ def _both(name: str, given: object, hint: str) -> tuple[str, str]:
         return given, given
     if isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(one, str) and one for one in given):
         return given[0], given[1]
-    raise _wrong(name, given, "It names a column of both sides, or a pair of a left and a right one.", f"write {hint}.")
+    raise _wrong(
+        name, given, "It is a column name for both sides, or a pair of a left and a right name.", f"write {hint}."
+    )
 
 
 def _pairs(by: object) -> tuple[tuple[str, str], ...]:
@@ -220,8 +222,8 @@ def asof_window(asked: AsofAsked, counts: AsofOrder, tolerance: float | None) ->
     if counts == "floating":
         if asked.delays != Delays():
             error = SpecError.of(
-                "A delay for an order column of floating-point numbers.",
-                "Rows are late by a time or an integer column.",
+                "A delay was given, and the order column holds floating-point numbers.",
+                "Only times and integers can tell which rows are late.",
                 "leave the delay out, or cast the column.",
             )
             error.argument = "delay"

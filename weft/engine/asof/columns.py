@@ -36,14 +36,14 @@ def order_counts(asked: AsofAsked, left: pa.Schema, right: pa.Schema) -> AsofOrd
         if found is None:
             raise SpecError.of(
                 f"l.{asked.left} is {kinds[0]} and r.{asked.right} is {kinds[1]}.",
-                "The order columns are both times or dates, both integers, or both floating-point.",
+                "Both order columns must be times or dates, or both integers, or both floating-point numbers.",
                 "cast one of them, or name other columns in on=.",
             )
     if asked.ties is not None and not _ordered(right.field(asked.ties).type):
         with about("ties"):
             raise SpecError.of(
                 f"r.{asked.ties} is {right.field(asked.ties).type}.",
-                "Ties are decided by a number, a time, a date or a boolean.",
+                "The column in ties= must be a number, a time, a date or a boolean.",
                 "name another column, or leave ties= out for order of arrival.",
             )
     return found
@@ -77,7 +77,7 @@ def check_compared(
         with about("by"):
             raise SpecError.of(
                 f"by= cannot compare {'; '.join(shown)}.",
-                "Equal columns are numbers, times or booleans, or texts, binaries and decimals of the same type.",
+                "Columns in by= must be numbers, times or booleans, or texts, binaries or decimals of the same type.",
                 "cast one of them, or compare a field of it.",
             )
     return {number: asked.by[number] for number in sorted(hashed)}

@@ -60,8 +60,8 @@ class Sta(Scheme):
     margin
         How many times more frequent a key must be to replace a hot one. 1 is the paper's swap; larger values save migrations.
     worth
-        Keys become hot or cold only if those that would have at least this share of all tuples counted: moving rows has a
-        cost, and at the tail of the hot keys counts are close. 0 is the paper's rule.
+        The set of hot keys changes only if the keys concerned have at least this share of all counted tuples: moving rows
+        has a cost, and at the tail of the hot keys counts are close. 0 is the paper's rule.
     halve
         Counts are halved whenever a task has counted this many tuples of a side; 0 means never, as in the paper (000-15).
     """

@@ -195,7 +195,9 @@ def _bytes(spark: Any, text: str | None) -> int | None:
         return int(spark._jvm.org.apache.spark.network.util.JavaUtils.byteStringAsBytes(text))
     except Exception:  # noqa: BLE001  Java says in its own words what it does not understand
         raise SpecError.of(
-            f"{_LIMIT} is {text!r}.", "It is how many bytes the index of a table may have.", "write '8g' or '500m'."
+            f"{_LIMIT} is {text!r}.",
+            "It is the maximum size in bytes of the index of a table.",
+            "write '8g' or '500m'.",
         ) from None
 
 
