@@ -9,6 +9,7 @@ from __future__ import annotations
 from weft.routing.adsp import Adsp, AreaPlan, Ordered
 from weft.routing.asof import AsofPlan, AsofScheme, noted
 from weft.routing.biclique import Biclique, BicliquePlan, OverBiclique
+from weft.routing.conditions import Need, compared_columns, equality_columns, ordering, time_columns
 from weft.routing.documents import DocumentPlan
 from weft.routing.fastjoin import FastJoin, FastJoinPlan
 from weft.routing.fixed import (
@@ -24,20 +25,7 @@ from weft.routing.fixed import (
 )
 from weft.routing.plan import MOST_TASKS, PLANS, PLUGINS, Plan, draw_of, group_of, hash_home, owned, plan_from_json
 from weft.routing.range import Range, RangePlan
-from weft.routing.scheme import (
-    SCHEMES,
-    BatchView,
-    Need,
-    Notes,
-    Scheme,
-    TaskStats,
-    compared_columns,
-    equality_columns,
-    find_schemes,
-    ordering,
-    scheme_named,
-    time_columns,
-)
+from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats, find_schemes, scheme_named
 from weft.routing.slices import SlicePlan, Slices
 from weft.routing.sta import Sta, StaPlan
 

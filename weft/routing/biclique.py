@@ -19,8 +19,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.routing.conditions import Need, equality_columns
 from weft.routing.plan import Plan, group_of, hash_home, key_word
-from weft.routing.scheme import SCHEMES, Need, Scheme, TaskStats, equality_columns
+from weft.routing.scheme import SCHEMES, Scheme, TaskStats
 from weft.spec import JoinSpec
 from weft.spec.options import check_count
 from weft.types import U32, Bools, Side, Words, other

@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from weft.errors import SpecError
+from weft.routing.conditions import Need
 from weft.routing.plan import Plan, draw_of, hash_home, owned
-from weft.routing.scheme import SCHEMES, Need, Scheme
+from weft.routing.scheme import SCHEMES, Scheme
 from weft.spec import JoinSpec
 from weft.spec.options import check_count
 from weft.types import U32, Bools, Side, Words

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weft.kernels import float_range, narrow
+from weft.routing.conditions import Need
 from weft.routing.fixed import MatrixPlan
 from weft.routing.plan import Plan, owned
-from weft.routing.scheme import SCHEMES, Need, Scheme, TaskStats
+from weft.routing.scheme import SCHEMES, Scheme, TaskStats
 from weft.spec import JoinSpec, Op, Term
 from weft.spec.options import check_number
 from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Bools, Side, Words, other

@@ -14,9 +14,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from weft.routing.conditions import Need
 from weft.routing.fixed import MatrixPlan, SplitPlan, best_shape
 from weft.routing.plan import Plan, owned
-from weft.routing.scheme import SCHEMES, BatchView, Need, Notes, Scheme, TaskStats
+from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Within
 from weft.spec.options import check_count, check_number
 from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Bools, Side, Words

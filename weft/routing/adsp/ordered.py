@@ -24,10 +24,11 @@ from weft.routing.adsp.notes import LEAST, Gathered, Histogram, flow_noted, flow
 from weft.routing.adsp.plan import Area, AreaPlan, lay
 from weft.routing.adsp.scheme import Adsp
 from weft.routing.adsp.varietal import Varietal
+from weft.routing.conditions import Need, ordering
 from weft.routing.fixed import MatrixPlan
 from weft.routing.plan import Plan
 from weft.routing.range import RangePlan
-from weft.routing.scheme import SCHEMES, BatchView, Need, Notes, Scheme, TaskStats, ordering
+from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Op
 from weft.spec.options import check_count, check_number
 from weft.types import SIDES, WORD_MAX, WORD_MIN

@@ -25,9 +25,10 @@ from weft.routing.adsp.mapping import Pairing
 from weft.routing.adsp.notes import Flow, Gathered, gathered, noted
 from weft.routing.adsp.plan import EVERY, AreaPlan
 from weft.routing.adsp.varietal import Varietal
+from weft.routing.conditions import ordering
 from weft.routing.fixed import best_shape
 from weft.routing.plan import Plan
-from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats, ordering
+from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Term
 from weft.spec.options import check_choice, check_count, check_number, check_switch
 

@@ -17,12 +17,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar, Literal, get_args
 
+from weft.routing.conditions import Need, equality_columns
 from weft.routing.fastjoin.load_model import Selection, greedy_fit
 from weft.routing.fastjoin.monitor import MonitorLimits, Verdict, judge, load_table
 from weft.routing.fastjoin.notes import phi_counts, watch_keys
 from weft.routing.fastjoin.plan import FastJoinPlan, Memory, Splits, Table
 from weft.routing.plan import Plan
-from weft.routing.scheme import SCHEMES, BatchView, Need, Notes, Scheme, TaskStats, equality_columns
+from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Op
 from weft.spec.options import check_choice, check_count, check_number, check_switch
 from weft.types import SIDES

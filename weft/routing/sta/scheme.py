@@ -23,8 +23,9 @@ import numpy as np
 
 from weft.errors import SpecError
 from weft.kernels import mix_words
+from weft.routing.conditions import Need, compared_columns, time_columns
 from weft.routing.plan import Plan
-from weft.routing.scheme import SCHEMES, BatchView, Need, Notes, Scheme, TaskStats, compared_columns, time_columns
+from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats
 from weft.routing.sta.plan import StaPlan
 from weft.sketch import ASketch, heaviest
 from weft.spec import JoinSpec
