@@ -34,8 +34,8 @@ KNOWN = {
 
 def test_every_use_of_the_clock_is_known() -> None:
     """A new one needs a reason why no pair depends on it, and a test below."""
-    parts = ("spec", "kernels", "index", "routing", "control", "engine", "state", "spark", "observe", "local", "cli")
-    files = [file for part in parts for file in (ROOT / part).rglob("*.py")]
+    files = [file for file in ROOT.rglob("*.py") if file.relative_to(ROOT).parts[0] != "demo"]
+    assert len(files) > 200, "the search has gone blind"
     found = {str(file.relative_to(ROOT)) for file in files if CLOCKS.search(file.read_text(encoding="utf-8"))}
     assert found == set(KNOWN)
 
