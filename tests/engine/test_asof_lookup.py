@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.examples import share
-from tests.property.test_asof import SCHEMA, Case, cases, count, ids, table
+from tests.property.test_asof import cases
 from weft.engine import lookup
 from weft.engine.asof import AsofLookup
 from weft.index import Run
@@ -25,6 +25,8 @@ from weft.state.contents import read_segment
 from weft.state.segments import write_segment
 from weft.types import SIDES, Side
 from weft_lab.oracle import Batch, Row
+from weft_lab.torture.asof_cases import SCHEMA, AsofCase, ids, table
+from weft_lab.torture.cases import count
 
 pieces = st.integers(1, 3)
 
@@ -49,11 +51,11 @@ class Asked:
         return list(self.join.projected(self.look_up.pairs(index, run, inputs, self.prepared("left", rows))))
 
 
-def rows_of(case: Case, side: Side) -> list[Row]:
+def rows_of(case: AsofCase, side: Side) -> list[Row]:
     return [row for batch in case.batches for part in getattr(batch, side) for row in part]
 
 
-def check(case: Case, number: int, folder: Any = None) -> None:
+def check(case: AsofCase, number: int, folder: Any = None) -> None:
     whole = replace(case, batches=(Batch([rows_of(case, "left")], [rows_of(case, "right")]),))
     asked = Asked(case.join())
     stream, run = table(rows_of(case, "left")), asked.stored(table(rows_of(case, "right")))

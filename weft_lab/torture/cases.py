@@ -13,11 +13,13 @@ import pyarrow as pa
 
 import weft
 from weft.local import Join
+from weft.routing import Plan
 from weft.spec import INNER, JoinSpec, Kind, Window, build_spec
 from weft.types import SIDES, Side
 from weft_lab import oracle
 from weft_lab.oracle import Batch, Compare, Row
 from weft_lab.torture.draw import Draw
+from weft_lab.torture.legal import a_number_of_tasks, a_plan, legal_indexes, legal_schemes
 
 __all__ = [
     "SCHEMA", "Case", "Ids", "Predicate", "a_band", "a_case", "a_comparison", "a_count_window", "a_filter", "a_row",
@@ -167,6 +169,32 @@ class Case:
         if self.itself:
             return oracle.self_joined(batches, theta, self.window, unordered=self.unordered, **only)
         return oracle.joined(batches, theta, self.window, kind=self.kind, **only)
+
+    def wanted(self) -> tuple[Counter[Ids], dict[str, int]]:
+        """Return what must have left with the last batch, and how many rows of each side are late."""
+        expected = self.expected()
+        return expected_count(expected, self.kind), {side: expected.late[side] for side in SIDES}
+
+    def join(self, **options: Any) -> Join:
+        """Make the local join."""
+        return make(self, **options)
+
+    def options(self, draw: Draw) -> dict[str, Any]:
+        """Draw what may be another in every life."""
+        spec = spec_of(self)
+        return {"index": draw.pick(legal_indexes(spec)), "scheme": draw.pick(legal_schemes(spec))}
+
+    def tasks(self, draw: Draw, options: dict[str, Any]) -> int:
+        """Draw a number of tasks that a scheme can do with."""
+        return a_number_of_tasks(draw, options["scheme"])
+
+    def plan(self, draw: Draw, tasks: int) -> Plan:
+        """Draw a plan for the next batch."""
+        return a_plan(draw, spec_of(self), tasks)
+
+    def tables(self, parts: Sequence[Sequence[Row]]) -> list[pa.Table]:
+        """Return the map partitions of one side as tables."""
+        return tables(parts)
 
 
 _ROWS = len(INTS) ** 2 * len(FLOATS) * len(TEXTS) * 12 * 6

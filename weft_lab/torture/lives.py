@@ -8,28 +8,56 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+import pyarrow as pa
 
 from weft.errors import WeftError
-from weft.local import Join
-from weft.routing import Scheme
+from weft.local import AsofJoin, Join
+from weft.routing import Plan
 from weft.state import Folder, StateStore, open_folder
 from weft.types import SIDES
-from weft_lab.oracle import Batch
-from weft_lab.torture.cases import Case, Ids, count, expected_count, fed, make, spec_of, tables
+from weft_lab.oracle import Batch, Row
+from weft_lab.torture.cases import Ids, count
 from weft_lab.torture.draw import Draw
 from weft_lab.torture.faults import Crash, Fault, Faults, FaultyFolder
 from weft_lab.torture.forced import force_plan
-from weft_lab.torture.legal import a_number_of_tasks, a_plan, legal_indexes, legal_schemes
 
-__all__ = ["Lived", "Troubles", "live"]
+__all__ = ["Lived", "Mortal", "Troubles", "live"]
 
 CRASHES: tuple[Fault, ...] = ("crash", "aside", "torn", "after")
 REFUSALS: tuple[Fault, ...] = ("full", "failing", "slow")
+
+
+class Mortal(Protocol):
+    """A join that can be led through many lives: its input, what may differ between lives, and what must come out."""
+
+    @property
+    def batches(self) -> tuple[Batch, ...]:
+        """The input."""
+
+    def wanted(self) -> tuple[Counter[Ids], dict[str, int]]:
+        """Return what must have left with the last batch, and how many rows of each side are late."""
+
+    def join(self, **options: Any) -> Join | AsofJoin:
+        """Make the local join."""
+
+    def options(self, draw: Draw) -> dict[str, Any]:
+        """Draw scheme and, where there is a choice, index."""
+
+    def tasks(self, draw: Draw, options: dict[str, Any]) -> int:
+        """Draw a number of tasks that these options can do with."""
+
+    def plan(self, draw: Draw, tasks: int) -> Plan:
+        """Draw a plan for the next batch, whether or not a scheme would have chosen it."""
+
+    def tables(self, parts: Sequence[Sequence[Row]]) -> list[pa.Table]:
+        """Return the map partitions of one side as tables."""
 
 
 @dataclass(frozen=True)
@@ -55,23 +83,34 @@ class Lived:
 class _Bench:
     """Runs a case over one state folder."""
 
-    def __init__(self, case: Case, folder: str, draw: Draw) -> None:
-        self.case, self.draw, self.spec = case, draw, spec_of(case)
+    def __init__(self, case: Mortal, folder: str, draw: Draw) -> None:
+        self.case, self.draw = case, draw
         self.folder, self.faults = open_folder(folder), Faults()
-        self.index = draw.pick(legal_indexes(self.spec))
-        self.scheme: str | Scheme = draw.pick(legal_schemes(self.spec))
-        self.tasks = a_number_of_tasks(draw, self.scheme)
-        self.fingerprint = make(case).spec.fingerprint()
+        self.options = case.options(draw)
+        self.tasks = case.tasks(draw, self.options)
+        self.fingerprint = case.join().spec.fingerprint()
         self.late: Counter[str] = Counter(dict.fromkeys(SIDES, 0))
         self.join = self.start(0)
 
-    def start(self, batch: int) -> Join:
+    def start(self, batch: int) -> Join | AsofJoin:
         """Begin a new life."""
         place = FaultyFolder(self.folder.system, self.folder.path, faults=self.faults)
         store = StateStore(place, "q", self.fingerprint, retain=2)
-        self.join = make(self.case, scheme=self.scheme, index=self.index, tasks=self.tasks, state=store)
+        self.join = self.case.join(**self.options, tasks=self.tasks, state=store)
         self.join.run.batch = batch
         return self.join
+
+    def rescale(self) -> None:
+        """Let the next life have another number of tasks."""
+        self.tasks = self.case.tasks(self.draw, self.options)
+
+    def tables(self, batch: Batch) -> tuple[list[pa.Table], list[pa.Table]]:
+        """Return a batch as tables."""
+        return self.case.tables(batch.left), self.case.tables(batch.right)
+
+    def feed(self, batch: Batch) -> Iterable[pa.Table]:
+        """Feed a batch to the join."""
+        return self.join.feed(*self.tables(batch))
 
     def note_late(self, batch: int) -> None:
         """Read the late rows of a finished batch, before it is collected."""
@@ -81,7 +120,7 @@ class _Bench:
             self.late.update(manifest.stats["late"])
 
 
-def live(case: Case, draw: Draw, troubles: Troubles) -> Lived:
+def live(case: Mortal, draw: Draw, troubles: Troubles) -> Lived:
     """Run a case through its troubles and compare what came out with the nested loop."""
     lived = Lived()
     with TemporaryDirectory() as folder:
@@ -89,17 +128,17 @@ def live(case: Case, draw: Draw, troubles: Troubles) -> Lived:
         found: Counter[Ids] = Counter()
         for number, batch in enumerate(case.batches):
             if troubles.rescale and draw.flag():
-                bench.tasks = a_number_of_tasks(draw, bench.scheme)
+                bench.rescale()
                 bench.start(number)
                 lived.counts["restarts"] += 1
             if troubles.change and number and draw.flag():
-                force_plan(bench.join.store, number, a_plan(draw, bench.spec, bench.tasks))
+                force_plan(bench.join.store, number, case.plan(draw, bench.tasks))
                 lived.counts["plans forced"] += 1
             if troubles.crash:
                 for _ in range(draw.integer(0, troubles.most)):
                     lived.counts[_suffer(bench, batch, draw)] += 1
                     if troubles.rescale and draw.flag():
-                        bench.tasks = a_number_of_tasks(draw, bench.scheme)
+                        bench.rescale()
                     bench.start(number)
             found += _whole(bench, number, batch, draw if troubles.crash else None)
             bench.note_late(number)
@@ -107,13 +146,12 @@ def live(case: Case, draw: Draw, troubles: Troubles) -> Lived:
             if troubles.crash and draw.flag():  # the sink had it, Spark's commit was lost
                 before = _digests(bench.folder, number)
                 bench.start(number)
-                count(fed(bench.join, batch))
+                count(bench.feed(batch))
                 assert _digests(bench.folder, number) == before, "a replay wrote other bytes"
                 lived.counts["replays"] += 1
-        expected = case.expected()
-        wanted = expected_count(expected, case.kind)
+        wanted, late = case.wanted()
         assert found == wanted, f"{_told(found, wanted)}\n{case}"
-        assert dict(bench.late) == expected.late, f"late {dict(bench.late)}, not {expected.late}\n{case}"
+        assert dict(bench.late) == late, f"late {dict(bench.late)}, not {late}\n{case}"
         lived.pairs = sum(found.values())
     return lived
 
@@ -122,11 +160,11 @@ def _suffer(bench: _Bench, batch: Batch, draw: Draw) -> str:
     """Let a batch go wrong in one way or another; return which."""
     kind = draw.pick((*CRASHES, *REFUSALS, "left unread"))
     if kind == "left unread":  # a consumer that stops early
-        count(islice(fed(bench.join, batch), draw.integer(0, 6)))
+        count(islice(bench.feed(batch), draw.integer(0, 6)))
         return kind
     bench.faults.arm(kind, draw.integer(0, 12 if draw.flag() else 60))  # type: ignore[arg-type]
     try:
-        count(fed(bench.join, batch))
+        count(bench.feed(batch))
         kind = f"{kind} too late" if bench.faults.left is not None else kind
     except Crash:
         assert kind in CRASHES
@@ -142,7 +180,7 @@ def _suffer(bench: _Bench, batch: Batch, draw: Draw) -> str:
 def _whole(bench: _Bench, number: int, batch: Batch, draw: Draw | None) -> Counter[Ids]:
     """Join a batch; with `draw`, its tasks in any order and some of them twice, as retries and speculation do."""
     if draw is None or draw.flag():
-        return count(fed(bench.join, batch))
+        return count(bench.feed(batch))
     order = [task for task in range(bench.tasks) for _ in range(1 + draw.flag())]
     for place in range(len(order) - 1, 0, -1):
         other = draw.integer(0, place)
@@ -151,7 +189,7 @@ def _whole(bench: _Bench, number: int, batch: Batch, draw: Draw | None) -> Count
     seen: dict[int, Counter[Ids]] = {}
     for task in order:
         bench.join.run.batch = number
-        pairs = count(bench.join.projected(bench.join.run.feed(tables(batch.left), tables(batch.right), [task])))
+        pairs = count(bench.join.projected(bench.join.run.feed(*bench.tables(batch), [task])))
         assert seen.setdefault(task, pairs) == pairs, f"task {task} gave other pairs the second time"
     for pairs in seen.values():
         found += pairs

@@ -7,22 +7,31 @@ import traceback
 from collections.abc import Iterable
 
 from weft.spec import INNER, KINDS
-from weft_lab.torture.cases import Case, a_case
-from weft_lab.torture.draw import Seeded
-from weft_lab.torture.lives import Lived, Troubles, live
+from weft_lab.torture.asof_cases import an_asof_case
+from weft_lab.torture.cases import a_case
+from weft_lab.torture.draw import Draw, Seeded
+from weft_lab.torture.lives import Lived, Mortal, Troubles, live
 from weft_lab.torture.tally import Enough, Tally, Tell, nothing_told
 
 __all__ = ["local_life", "run_local"]
 
 
+_ASOF = 5
+"""One seed in so many is an as-of join."""
+
+
 def local_life(seed: int) -> Lived:
     """Run the join of a seed through its troubles; raises where anything came out wrong."""
     draw = Seeded(seed)
+    case = an_asof_case(draw, streams=True, most=7, size=12) if seed % _ASOF == _ASOF - 1 else _any_other(draw)
+    return live(case, draw, Troubles(crash=True, rescale=draw.flag(), change=draw.flag(), most=4))
+
+
+def _any_other(draw: Draw) -> Mortal:
     itself = draw.integer(0, 3) == 3
     unordered = itself and draw.flag()
     kinds = (INNER,) if unordered else (INNER, *KINDS.values())
-    case: Case = a_case(draw, itself=itself, unordered=unordered, most=draw.pick((3, 6, 12)), kinds=kinds)
-    return live(case, draw, Troubles(crash=True, rescale=draw.flag(), change=draw.flag(), most=4))
+    return a_case(draw, itself=itself, unordered=unordered, most=draw.pick((3, 6, 12)), kinds=kinds)
 
 
 def run_local(seeds: Iterable[int], enough: Enough, tell: Tell = nothing_told) -> Tally:
