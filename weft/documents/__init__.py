@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from weft.documents.coded import COLUMNS, Coded, Names, Spoken, names_of
 from weft.documents.general import members_of
-from weft.documents.json_columns import check_documents
-from weft.documents.read import DocumentReader, Read, coded_members
+from weft.documents.read import DocumentReader, Read, check_documents, coded_members
 
 __all__ = [
     "COLUMNS",
