@@ -84,6 +84,7 @@ bench: setup java ## The benchmarks, each beside its peers (nothing else should 
 	$(BIN)/weft-lab bench sta
 	$(BIN)/weft-lab bench documents
 	$(BIN)/weft-lab bench inequality
+	$(BIN)/weft-lab bench bands
 	$(BIN)/weft-lab bench asof
 
 torture: setup java ## Kill joins for a quarter of an hour: 5 minutes each on the local runtime, of workers, of drivers

@@ -147,6 +147,15 @@ QUERIES = [
         f"r.altitude_ft < s.altitude_ft and r.speed_kt > s.speed_kt and {_near('2 seconds')}",
         scheme="matrix", tasks=3, batches=(3,),
     ),
+    Query(  # within 1 km and 30 seconds of each other; 0.009 degrees of latitude are 1 km, here 0.0137 of longitude
+        "adsb C", 34_850, _slice(PARIS, "2021-10-07 13:00", "2021-10-07 13:03"), "",
+        "a.icao24 < b.icao24 AND abs(a.lat - b.lat) <= 0.009005D AND abs(a.lon - b.lon) <= 0.013705D "
+        "AND power((a.lat - b.lat) * 111.19D, 2) + power((a.lon - b.lon) * 73.17D, 2) <= 1",
+        weft.within("30 seconds", on="ts", delay="0 seconds"),
+        "r.icao24 < s.icao24 and power((r.lat - s.lat) * 111.19, 2) + power((r.lon - s.lon) * 73.17, 2) <= 1 "
+        f"and {_near('30 seconds')}",
+        index="boxes", tasks=2, batches=(3,),
+    ),
     Query(  # both are whole hours: the same hour is the same window
         "nycflights A", 24_907, _slice(FLIGHTS, *FEBRUARY), _slice(WEATHER, *FEBRUARY), "l.origin = r.origin",
         weft.tumbling("1 hour", left="hour_ts", right="ts", delay="1 hour"),
@@ -205,7 +214,7 @@ def test_everything_is_used() -> None:
         <= {query.scheme for query in QUERIES}
         <= {*SCHEMES, "auto"}
     )
-    assert {"auto", "hash", "runs", "scan"} <= {query.index for query in QUERIES} <= {*INDEXES, "auto"}
+    assert {"auto", "boxes", "hash", "runs", "scan"} <= {query.index for query in QUERIES} <= {*INDEXES, "auto"}
     kinds = {type(query.window).__name__ for query in QUERIES}
     assert kinds == {"Within", "Tumbling", "Last", "TumblingRows", "Unbounded"}
 

@@ -93,7 +93,7 @@ def test_html_escapes_what_users_wrote() -> None:
     ("arguments", "error", "says"),
     [
         ({"scheme": "matrx"}, UnknownName, "did you mean 'matrix'"),
-        ({"index": "b-tree"}, UnknownName, "Known: auto, bplustree, chained"),
+        ({"index": "b-tree"}, UnknownName, "Known: auto, boxes, bplustree, chained"),
         ({"scheme": "hash"}, SpecError, "needs an equality"),
         ({"index": "hash"}, SpecError, "needs an equality"),
         ({"scheme": weft.schemes.Matrix(rows=3, columns=2), "tasks": 4}, SpecError, "needs 6 tasks"),

@@ -226,7 +226,7 @@ CASES: dict[str, tuple[dict[str, Any], type[WeftError], str, str, str]] = {
         "Known: adsp, auto, biclique",
         "did you mean 'hash'",
     ),
-    "unknown index": ({"index": "btree9"}, UnknownName, "no index named 'btree9'", "Known: auto, bplustree", ""),
+    "unknown index": ({"index": "btree9"}, UnknownName, "no index named 'btree9'", "Known: auto, boxes, bplustree", ""),
     "hash without equality": (
         {"scheme": "hash"},
         SpecError,

@@ -235,7 +235,7 @@ _SLIDES = within("3 hours", on="ts", delay="5 seconds")
 _BAND = "abs(l.f - r.f) <= 1"
 _TWO = "l.f > r.f AND l.g < r.g"
 _FASTJOIN = FastJoin(enough=0.0, threshold=1.0, noise=0.0, gain=0.0, split_hot=True, biclique=False)
-_INDEXES = ("scan", "crossed", "peaks", "pim-tree", "hotcold")
+_INDEXES = ("scan", "boxes", "crossed", "peaks", "pim-tree", "hotcold")
 
 STEPS = (
     WarmStep("two inequalities", (
@@ -260,6 +260,7 @@ STEPS = (
         partial(join_rows, on="abs(l.w - r.w) <= 1", window=_TIME),
         partial(join_rows, on="abs(l.id - r.id) <= 1 AND l.w < r.w"),
         partial(join_rows, on="abs(l.f - r.f) <= 0.01", rows=2500), partial(join_rows, on="l.w = r.w", rows=2500),
+        partial(join_rows, on="abs(l.f - r.f) <= 90 AND abs(l.k - r.k) <= 1", rows=900, batches=2),
         partial(join_rows, on=_BAND, window=_TIME, tasks=4, scheme=Ordered(imbalance=1.0, enough=0, patience=1, size=8)),
     )),
     WarmStep("inequality", (

@@ -11,7 +11,7 @@ from weft.index.hotcold import HotCold
 from weft.index.peaks import RunPeaks
 from weft.index.run import Layout
 from weft.index.run_building import PERSISTED
-from weft.index.runs import Hash, Runs, Scan
+from weft.index.runs import Boxes, Hash, Runs, Scan
 from weft.index.runset import RunSet
 from weft.index.trees import PimTree, TreeSet, read_name
 from weft.spec.names import installed, load
@@ -21,7 +21,7 @@ __all__ = ["GROUP", "INDEXES", "IndexKind", "index_named", "known_indexes", "mak
 
 IndexKind: TypeAlias = type[RunSet] | type[TreeSet]
 
-_KINDS: tuple[IndexKind, ...] = (Runs, Scan, Hash, HotCold, Crossed, RunPeaks, PimTree)
+_KINDS: tuple[IndexKind, ...] = (Runs, Boxes, Scan, Hash, HotCold, Crossed, RunPeaks, PimTree)
 INDEXES: dict[str, IndexKind] = {kind.name: kind for kind in _KINDS}
 """Weft's own indexes by name."""
 

@@ -1,6 +1,7 @@
 """Indexes made of runs: how a probe finds its partners in one of them.
 
-- `Runs`, the default: each run is the bottom of a CSS-tree; two inequalities by blocks when that is cheaper.
+- `Runs`, the default: each run is the bottom of a CSS-tree; two inequalities, or two bands, by blocks when that is cheaper.
+- `Boxes`: the same, always by blocks where there are two ranges.
 - `Hash`: an equality finds its group by one look-up, the range word is bisected inside it.
 - `Scan`: every probe meets every stored row. The yardstick, and the best there is for a handful of rows.
 
@@ -18,6 +19,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 from weft.errors import SpecError
+from weft.index.boxes import BoxCosts, second_range, stream_boxes, without_ended
 from weft.index.probe_plan import ProbePlan, Ranges, Remaining, Span, count_window
 from weft.index.protocol import Matches
 from weft.index.run import Framing, IndexedRun, Layout, line_of
@@ -32,7 +34,7 @@ from weft.spec.terms import Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Block, Rows, Words
 
 __all__ = [
-    "Hash", "PairCheck", "Runs", "Scan", "Second", "emit_matches", "find_ranges", "pair_check", "second_inequality",
+    "Boxes", "Hash", "PairCheck", "Runs", "Scan", "Second", "emit_matches", "find_ranges", "pair_check", "second_inequality",
     "stream_blocks",
 ]  # fmt: skip
 
@@ -47,18 +49,28 @@ class Runs(RunSet):
     """Sorted immutable runs: a probe block, sorted too, walks each of them."""
 
     name: ClassVar[str] = "runs"
+    box_costs: ClassVar[BoxCosts] = BoxCosts()
 
     def _matches(self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
         """Stream the matches of one run in one of three ways."""
         at_once = self._at_once(indexed, plan, remaining, chunk)
         if at_once is not None:
             return at_once
-        hits, checks = find_ranges(indexed, plan), plan.checks(remaining)
+        hits, checks = without_ended(indexed, plan, find_ranges(indexed, plan), self.box_costs), plan.checks(remaining)
         if len(checks.column) and worthwhile(len(indexed), len(hits.which), int((hits.end - hits.start).sum())):
             second = second_inequality(indexed, hits, checks)
             if second is not None:
                 return stream_blocks(indexed, plan, hits, checks, second, chunk)
-        return emit_matches(indexed, plan, hits, checks, chunk)
+        return self._boxed_or_each(indexed, plan, hits, checks, chunk)
+
+    def _boxed_or_each(
+        self, indexed: IndexedRun, plan: ProbePlan, hits: Hits, checks: Checks, chunk: int
+    ) -> Iterator[Matches]:  # fmt: skip
+        """Look at every candidate, or at those in range of a second word if that is cheaper."""
+        box = second_range(indexed, plan, hits, checks, self.box_costs)
+        if box is None:
+            return emit_matches(indexed, plan, hits, checks, chunk)
+        return stream_boxes(indexed, plan, hits, checks, box, chunk)
 
     def _at_once(
         self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int
@@ -89,6 +101,17 @@ class Runs(RunSet):
 
     def _frame_for(self, block: Block) -> Frame | None:
         return self._framing.with_block(self._runs, block) if len(self.layout.columns) == 1 else None
+
+
+class Boxes(Runs):
+    """Sorted runs that are always cut into blocks of a second range if there is one; `Runs` does it where it pays."""
+
+    name: ClassVar[str] = "boxes"
+    box_costs: ClassVar[BoxCosts] = BoxCosts(look=1, build=0, search=0, found=0, ended=0)
+
+    def _matches(self, indexed: IndexedRun, plan: ProbePlan, remaining: Remaining, chunk: int) -> Iterator[Matches]:
+        hits = without_ended(indexed, plan, find_ranges(indexed, plan), self.box_costs)
+        return self._boxed_or_each(indexed, plan, hits, plan.checks(remaining), chunk)
 
 
 class Hash(RunSet):

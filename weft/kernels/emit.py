@@ -20,8 +20,8 @@ from weft.kernels.llvm import prefetch
 from weft.types import Rows, Words
 
 __all__ = [
-    "Checks", "Hits", "Stored", "emit", "holds", "keep_apart", "keep_counted", "keep_either", "keep_last", "keep_ranged",
-    "passing",
+    "Checks", "Hits", "Stored", "emit", "holds", "keep_apart", "keep_counted", "keep_either", "keep_last", "keep_passing",
+    "keep_ranged", "passing",
 ]  # fmt: skip
 
 NE, FBAND, LAST = 5, 7, 8  # as in weft.spec.terms.Op, which kernels must not import
@@ -317,3 +317,14 @@ def passing(
             out_probe[filled], out_stored[filled] = p, s
             filled += 1
     return filled
+
+
+@kernel
+def keep_passing(probe: Rows, stored: Rows, count: int, asking: Words, words: Words, checks: Checks) -> int:
+    """Keep the pairs that pass every check."""
+    kept = 0
+    for k in range(count):
+        p, s = probe[k], stored[k]
+        probe[kept], stored[kept] = p, s
+        kept += holds(asking, p, words, s, checks)
+    return kept

@@ -20,7 +20,7 @@ from weft.kernels.emit import Checks, Hits, holds
 from weft.kernels.jit import inlined, kernel
 from weft.types import Bools, Rows, Words
 
-__all__ = ["NODE", "Peaks", "emit_high", "in_probe_order", "mark_any", "peaks_of"]
+__all__ = ["NODE", "Peaks", "emit_high", "greatest_so_far", "in_probe_order", "mark_any", "peaks_of"]
 
 NODE = 8
 """Words below one node: a line of the cache."""
@@ -57,17 +57,23 @@ def _fill_so_far(words: Words, groups: Words, so_far: Words) -> None:
         so_far[at] = words[at] if first else max(so_far[at - 1], words[at])
 
 
+def greatest_so_far(words: Words, groups: Words | None = None) -> Words:
+    """Return the greatest word of each row's group up to that row."""
+    so_far = np.empty(len(words), np.int64)
+    _fill_so_far(words, np.empty(0, np.int64) if groups is None else groups, so_far)
+    return so_far
+
+
 def peaks_of(words: Words, groups: Words | None = None) -> Peaks:
     """Build the tree over words in index order; `groups` are the words that rows of one range have in common."""
     sizes = [len(words)]
     while sizes[-1] > 1:
         sizes.append((sizes[-1] + NODE - 1) >> _BITS)
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    levels, so_far = np.empty(int(first[-1]), np.int64), np.empty(len(words), np.int64)
+    levels = np.empty(int(first[-1]), np.int64)
     levels[: len(words)] = words
     _fill_levels(levels, first)
-    _fill_so_far(levels[: len(words)], np.empty(0, np.int64) if groups is None else groups, so_far)
-    return Peaks(levels, first, so_far)
+    return Peaks(levels, first, greatest_so_far(levels[: len(words)], groups))
 
 
 @inlined

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from weft.errors import SpecError, UnknownName, about
 from weft.index import INDEXES, kind_of, known_indexes
-from weft.planner.costs import TwoPredicates, settled, two_predicates
+from weft.planner.costs import TwoPredicates, further_ranges, settled, two_predicates
 from weft.routing import MOST_TASKS, FastJoin, Hash, Matrix, Ordered, Scheme, Slices, ordering, scheme_named
 from weft.spec import JoinSpec, Last, Within
 from weft.spec.options import check_switch
@@ -142,6 +142,11 @@ def _index(spec: JoinSpec, limits: Thresholds) -> tuple[str, str]:
     ways = estimate(spec, limits)
     if ways is not None and ways.index != "runs":
         return ways.index, f"for two inequalities, the {ways.best} is estimated to be cheapest"
+    if ways is None and further_ranges(spec):
+        return (
+            "runs",
+            "sorted runs; blocks sorted by a second range where some of its candidates show that this is cheaper",
+        )
     return "runs", "sorted runs support equalities, bands and inequalities, and need no separate snapshot"
 
 

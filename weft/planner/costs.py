@@ -21,7 +21,16 @@ from weft.kernels.two_inequalities import levels
 from weft.routing import Plan
 from weft.spec import JoinSpec, Last, Op, Term
 
-__all__ = ["TYPICAL", "Costs", "TwoPredicates", "predicted", "settled", "show_ratio", "two_predicates"]
+__all__ = [
+    "TYPICAL",
+    "Costs",
+    "TwoPredicates",
+    "further_ranges",
+    "predicted",
+    "settled",
+    "show_ratio",
+    "two_predicates",
+]
 
 TYPICAL = 1 << 20
 """Rows of a window that does not tell."""
@@ -146,3 +155,18 @@ def inequalities(spec: JoinSpec) -> list[Term]:
     """Return the inequalities between keys."""
     keys = len(spec.left.keys), len(spec.right.keys)
     return [t for t in spec.terms if t.op in _INEQUALITIES and t.left < keys[0] and t.right < keys[1]]
+
+
+def further_ranges(spec: JoinSpec) -> list[Term]:
+    """Return the bands and inequalities between keys that the search leaves open; how much they keep is measured (`BoxCosts`)."""
+    searched = [(t.left, t.right) for t in (spec.access.within, spec.access.until) if t is not None]
+    keys = len(spec.left.keys), len(spec.right.keys)
+    return [
+        t
+        for t in spec.terms
+        if t.op in (*_INEQUALITIES, Op.BAND, Op.FBAND)
+        and t.left < keys[0]
+        and t.right < keys[1]
+        and (t.left, t.right) not in searched
+        and searched
+    ]

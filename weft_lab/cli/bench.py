@@ -145,6 +145,22 @@ def inequality(
     return run_inequality(rows, repeat, as_json=as_json)
 
 
+@bench_app.command(
+    "bands", epilog=examples("weft-lab bench bands", "weft-lab bench bands --rows 50000 --cases abs,aircraft")
+)
+@guarded
+def bands(
+    rows: Annotated[int, typer.Option(min=1000, help="Rows per side.")] = 400_000,
+    cases: Annotated[str, typer.Option(help="Which cases, with commas; by default all.")] = "",
+    repeat: Annotated[int, typer.Option(min=1, help="Number of runs; the best counts.")] = 3,
+    as_json: AsJson = False,
+) -> int:
+    """Two bands, and aircraft near each other, on one thread, compared with DuckDB and Polars: seconds."""
+    from weft_lab.cli.tables import run_bands
+
+    return run_bands(rows, cases, repeat, as_json=as_json)
+
+
 @bench_app.command("asof", epilog=examples("weft-lab bench asof", "weft-lab bench asof --rows 200000 --json"))
 @guarded
 def asof(

@@ -12,7 +12,17 @@ from rich.text import Text
 from weft.cli.output import err, out, print_json
 from weft.errors import SpecError, UnknownName, WeftError
 
-__all__ = ["run_asof", "run_documents", "run_drift", "run_inequality", "run_kernel", "run_skew", "run_spark", "run_sta"]
+__all__ = [
+    "run_asof",
+    "run_bands",
+    "run_documents",
+    "run_drift",
+    "run_inequality",
+    "run_kernel",
+    "run_skew",
+    "run_spark",
+    "run_sta",
+]
 
 
 def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
@@ -227,6 +237,37 @@ def run_inequality(rows: int, repeat: int, *, as_json: bool) -> int:
     for one in results:
         seconds = [f"{one[f'{name}_s']:.3f} s" for name in ("weft", "duckdb", "polars")]
         table.add_row(f"{one['pairs']:,}", f"{one['share']:.3%}", *seconds, f"{one['ratio']:.2f}")
+    out().print(table)
+    return 0
+
+
+def run_bands(rows: int, cases: str, repeat: int, *, as_json: bool) -> int:
+    """Measure two bands beside DuckDB and Polars."""
+    from weft_lab.bench.bands import CASES, run
+
+    asked = tuple(name.strip() for name in cases.split(",")) if cases else CASES
+    for name in asked:
+        if name not in CASES:
+            raise UnknownName.among("case", name, list(CASES))
+    try:
+        with _status("making points ...", as_json) as say:
+            results = run(rows, repeat, asked, say=say)
+    except ImportError as error:
+        raise WeftError.of(
+            f"{error}.", "The benchmark compares with DuckDB and Polars.", "pip install 'weft[peers]'"
+        ) from None
+    if as_json:
+        print_json(results)
+        return 0
+    table = _table(
+        "two bands, one thread", "", "rows a side", "pairs", "weft", "DuckDB, grid by hand", "DuckDB", "Polars"
+    )
+    for one in results:
+        seconds = [
+            f"{one[f'{name}_s']:.3f} s" if f"{name}_s" in one else ""
+            for name in ("weft", "duckdb_grid", "duckdb", "polars")
+        ]
+        table.add_row(one["case"], f"{one['rows']:,}", f"{one['pairs']:,}", *seconds)
     out().print(table)
     return 0
 

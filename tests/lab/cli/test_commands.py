@@ -20,7 +20,19 @@ COMMANDS = [
     *GROUPS,
     *(
         f"bench {name}"
-        for name in ("kernel", "spark", "kinds", "table", "asof", "sta", "documents", "skew", "drift", "inequality")
+        for name in (
+            "kernel",
+            "spark",
+            "kinds",
+            "table",
+            "asof",
+            "sta",
+            "documents",
+            "skew",
+            "drift",
+            "inequality",
+            "bands",
+        )
     ),
     "paper",
 ]
