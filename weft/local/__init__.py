@@ -1,4 +1,4 @@
-"""The in-process runtime: joins pyarrow tables with the same engine as on Spark."""
+"""The in-process runtime: joins tables of any library that speaks Arrow, with the same engine as on Spark."""
 
 from __future__ import annotations
 

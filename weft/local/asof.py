@@ -14,7 +14,8 @@ from weft.engine.asof import INDEX, AsofJoiner, Search, beside, check_compared, 
 from weft.errors import about
 from weft.kernels import words_of
 from weft.local.analyze import Analyzed, analyze
-from weft.local.checks import check_fed, check_table, check_text, check_types, check_window, next_batch, opened, shown
+from weft.local.arrow import Batches, Tabular, as_schema, as_table, fed_parts, joined_batches, shown
+from weft.local.checks import check_text, check_window, next_batch, opened
 from weft.local.expr import Compiled, Projection
 from weft.local.runtime import LocalRun, TableSource, carried, feed_whole, time_orders
 from weft.planner import Explanation, check_tasks, explain_asof
@@ -44,7 +45,7 @@ class AsofJoin:
     """
 
     def __init__(
-        self, left: pa.Schema, right: pa.Schema, *, on: On, by: By = None, direction: str = "backward",
+        self, left: pa.Schema | Tabular, right: pa.Schema | Tabular, *, on: On, by: By = None, direction: str = "backward",
         tolerance: Duration | float | None = None, strict: bool = False, how: str = "left", where: str | None = None,
         ties: str | None = None, select: Sequence[str] | None = None, suffix: str = "_right",
         delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
@@ -56,9 +57,8 @@ class AsofJoin:
             on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how, where=where, ties=ties,
             delay=delay, left_delay=left_delay, right_delay=right_delay,
         )  # fmt: skip
+        left, right = as_schema("left", left), as_schema("right", right)
         self.schemas: dict[Side, pa.Schema] = {"left": left, "right": right}
-        for side in SIDES:
-            check_types(side, self.schemas[side])
         check_there(self.asked, {"left": left.names, "right": right.names})
         counts = order_counts(self.asked, left, right)
         window = asof_window(self.asked, counts, self.asked.distance(counts))
@@ -96,14 +96,14 @@ class AsofJoin:
             next_batch(self.store, self.spec) if isinstance(state, str) else 0,
         )  # fmt: skip
 
-    def feed(
-        self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()
-    ) -> Iterator[pa.Table]:
+    def feed(self, left: Tabular | Sequence[Tabular], right: Tabular | Sequence[Tabular] = ()) -> Iterator[pa.Table]:
         """Yield the left rows that one batch emits, chunk by chunk."""
-        for side, tables in zip(SIDES, (left, right), strict=True):
-            for table in [tables] if isinstance(tables, pa.Table) else tables:
-                check_fed(side, table, self.schemas[side])
-        yield from self.projected(self.run.feed(left, right))
+        parts = [fed_parts(side, given, self.schemas[side]) for side, given in zip(SIDES, (left, right), strict=True)]
+        yield from self.projected(self.run.feed(*parts))
+
+    def stream(self, left: Batches, right: Batches) -> pa.RecordBatchReader:
+        """Join streams of record batches, of which each side's next one is a batch; read the result as a stream."""
+        return joined_batches(self.feed, self.schema, zip(SIDES, (left, right), strict=True), self.finish)
 
     def finish(self) -> Iterator[pa.Table]:
         """End the input: yield the left rows that are still waiting."""
@@ -199,7 +199,7 @@ class _Rows:
 
 
 def asof_join(
-    left: pa.Table, right: pa.Table, *, on: On, by: By = None, direction: str = "backward",
+    left: Tabular, right: Tabular, *, on: On, by: By = None, direction: str = "backward",
     tolerance: Duration | float | None = None, strict: bool = False, how: str = "left", where: str | None = None,
     ties: str | None = None, select: Sequence[str] | None = None, suffix: str = "_right",
     delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
@@ -217,18 +217,17 @@ def asof_join(
     >>> weft.local.asof_join(trades, quotes, on="t", by="symbol", select=["l.t", "l.price", "r.bid"]).to_pylist()
     [{'t': 3, 'price': 10.1, 'bid': 10.0}, {'t': 7, 'price': 5.0, 'bid': 4.9}, {'t': 9, 'price': 10.3, 'bid': 10.2}]
     """
-    for side, table in zip(SIDES, (left, right), strict=True):
-        check_table(side, table)
+    one, two = as_table("left", left), as_table("right", right)
     made = AsofJoin(
-        left.schema, right.schema, on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how,
+        one.schema, two.schema, on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how,
         where=where, ties=ties, select=select, suffix=suffix, delay=delay, left_delay=left_delay, right_delay=right_delay,
         tasks=tasks,
     )  # fmt: skip
     if batch is None and tasks == 1:
-        return made.whole(left, right)
-    return feed_whole(made.feed, made.schema, batch, left, right, finish=made.finish)
+        return made.whole(one, two)
+    return feed_whole(made.feed, made.schema, batch, one, two, finish=made.finish)
 
 
-def explain_asof_join(left: pa.Schema, right: pa.Schema, **options: Any) -> Explanation:
+def explain_asof_join(left: pa.Schema | Tabular, right: pa.Schema | Tabular, **options: Any) -> Explanation:
     """Show how an as-of join of tables with these schemas would run as streams; the options are those of `AsofJoin`."""
     return AsofJoin(left, right, **options).explain()

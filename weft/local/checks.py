@@ -1,4 +1,4 @@
-"""What the local joins ask of the tables, schemas and folders they are given."""
+"""What the local joins ask of the texts, windows and folders they are given."""
 
 from __future__ import annotations
 
@@ -9,17 +9,7 @@ from weft.spec import JoinSpec, Tumbling, Window, Within, unit_hint, window_colu
 from weft.state import StateStore, open_folder
 from weft.types import SIDES, Side
 
-__all__ = ["check_fed", "check_table", "check_text", "check_types", "check_window", "next_batch", "opened", "shown"]
-
-
-def check_table(side: str, table: object) -> None:
-    """Refuse what is no table."""
-    if not isinstance(table, pa.Table):
-        raise SpecError.of(
-            f"The {side} side is a {type(table).__name__}.",
-            "weft.local takes pyarrow Tables.",
-            "convert it (pa.Table.from_pandas for pandas, .to_arrow() for Polars); Spark DataFrames go to weft.join.",
-        )
+__all__ = ["check_text", "check_window", "next_batch", "opened"]
 
 
 def opened(state: StateStore | str, fingerprint: str) -> StateStore:
@@ -41,41 +31,10 @@ def next_batch(store: StateStore, spec: JoinSpec) -> int:
     return batch
 
 
-def check_fed(side: str, table: object, schema: pa.Schema) -> None:
-    """Refuse a table that is not as it was declared."""
-    check_table(side, table)
-    assert isinstance(table, pa.Table)
-    if not table.schema.equals(schema):
-        raise SpecError.of(
-            f"A table fed on the {side} side does not have the columns that the join was made for.",
-            f"It has: {shown(table.schema)}. Declared: {shown(schema)}.",
-            "select and cast its columns first: table.select(names).cast(schema).",
-        )
-
-
-def check_types(side: str, schema: object) -> None:
-    """Refuse what is no schema, and types that cannot be gathered."""
-    if not isinstance(schema, pa.Schema):
-        hint = "give the table's .schema." if isinstance(schema, pa.Table) else "write pa.schema({'x': pa.int64()})."
-        raise SpecError.of(f"The {side} side is a {type(schema).__name__}.", "It must be a pyarrow Schema.", hint)
-    for field in schema:
-        if pa.types.is_string_view(field.type) or pa.types.is_binary_view(field.type):
-            raise SpecError.of(
-                f"Column {field.name!r} of the {side} side is {field.type}.",
-                "Arrow cannot gather rows of view types.",
-                "cast it to string or binary first.",
-            )
-
-
 def check_text(name: str, text: object, example: str) -> None:
     """Refuse what is no text."""
     if not isinstance(text, str):
         raise SpecError.of(f"{name}={text!r} is not a string.", "It must be a string.", f"write {name}={example!r}.")
-
-
-def shown(schema: pa.Schema) -> str:
-    """Return columns and types as text."""
-    return ", ".join(f"{field.name} {field.type}" for field in schema)
 
 
 def check_window(window: Window, left: pa.Schema, right: pa.Schema) -> None:

@@ -1,4 +1,4 @@
-"""`weft.local.join`: pyarrow tables in, a pyarrow table out, no Spark."""
+"""`weft.local.join`: tables of any library that speaks Arrow in, a pyarrow table out, no Spark."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import pyarrow as pa
 from weft.engine import Job, Pairs, RowJoiner
 from weft.errors import SpecError
 from weft.local.analyze import Analyzed, analyze
-from weft.local.checks import check_fed, check_table, check_text, check_types, check_window, next_batch, opened, shown
+from weft.local.arrow import Batches, Tabular, as_schema, as_table, fed_parts, joined_batches, shown
+from weft.local.checks import check_text, check_window, next_batch, opened
 from weft.local.expr import Projection
 from weft.local.runtime import LocalRun, TableSource, carried, feed_whole, time_orders
 from weft.planner import Explanation, check_switch, check_tasks, choose, explain_join
@@ -27,11 +28,13 @@ __all__ = ["Join", "explain", "join", "self_join"]
 class Join:
     """A local join that takes its input batch by batch; `join` and `self_join` take whole tables.
 
+    `left` and `right` are Arrow schemas, or tables that have them. Batches may come from any library that speaks Arrow.
+
     Unmatched rows of an outer or anti join are returned when their windows end, or by `finish`.
     """
 
     def __init__(
-        self, left: pa.Schema, right: pa.Schema, *, on: str, how: str = "inner", window: Window | None = None,
+        self, left: pa.Schema | Tabular, right: pa.Schema | Tabular, *, on: str, how: str = "inner", window: Window | None = None,
         scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, select: Sequence[str] | None = None,
         suffix: str = "_right", state: StateStore | str | None = None, aliases: tuple[str, str] = ("l", "r"),
         unordered: bool = False,
@@ -42,8 +45,7 @@ class Join:
         check_switch("unordered", unordered)
         self.kind = kind_named(how)
         check_unordered(self.kind, unordered)
-        for side, schema in zip(SIDES, (left, right), strict=True):
-            check_types(side, schema)
+        left, right = as_schema("left", left), as_schema("right", right)
         window = window if window is not None else unbounded()
         check_window(window, left, right)
         itself = aliases == ("a", "b")
@@ -74,21 +76,23 @@ class Join:
             next_batch(self.store, self.spec) if isinstance(state, str) else 0,
         )
 
-    def feed(
-        self, left: Sequence[pa.Table] | pa.Table, right: Sequence[pa.Table] | pa.Table = ()
-    ) -> Iterator[pa.Table]:
+    def feed(self, left: Tabular | Sequence[Tabular], right: Tabular | Sequence[Tabular] = ()) -> Iterator[pa.Table]:
         """Yield the result of one batch, chunk by chunk. A self join takes input on the left only.
 
         With a state folder, the next batch follows the last finished one, even if another process finished it.
         """
         if self.spec.self_join and not (isinstance(right, Sequence) and not right):
             raise SpecError.of("A self join was fed on the right.", "It reads one stream.", "feed it on the left only.")
-        for side, tables in zip(SIDES, (left, right), strict=True):
-            for table in (
-                [tables] if isinstance(tables, pa.Table) else tables if isinstance(tables, Sequence) else [tables]
-            ):
-                check_fed(side, table, self.schemas[side])
-        yield from self.projected(self.run.feed(left, right))
+        parts = [fed_parts(side, given, self.schemas[side]) for side, given in zip(SIDES, (left, right), strict=True)]
+        yield from self.projected(self.run.feed(*parts))
+
+    def stream(self, left: Batches, right: Batches | None = None) -> pa.RecordBatchReader:
+        """Join streams of record batches, of which each side's next one is a batch; read the result as a stream.
+
+        Nothing is read ahead. At the end of both streams the join is finished.
+        """
+        streams = zip(SIDES, (left,) if self.spec.self_join and right is None else (left, right), strict=False)
+        return joined_batches(self.feed, self.schema, streams, self.finish if self.kind.unmatched else None)
 
     def finish(self) -> Iterator[pa.Table]:
         """End the input: yield the unmatched rows whose windows are still open."""
@@ -134,13 +138,14 @@ def _true(mask: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 
 def join(
-    left: pa.Table, right: pa.Table, *, on: str, how: str = "inner", window: Window | None = None,
+    left: Tabular, right: Tabular, *, on: str, how: str = "inner", window: Window | None = None,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, batch: int | None = None,
     select: Sequence[str] | None = None, suffix: str = "_right",
 ) -> pa.Table:  # fmt: skip
-    """Join two Arrow tables as if they were streams that arrive `batch` rows at a time (all at once by default).
+    """Join two tables as if they were streams that arrive `batch` rows at a time (all at once by default).
 
-    The parameters are the same as in `weft.join`.
+    The tables are pyarrow, Polars or pandas ones, DuckDB relations, or anything else with Arrow's PyCapsule interface; all of
+    these take the result. The other parameters are the same as in `weft.join`.
 
     >>> import pyarrow as pa
     >>> import weft
@@ -149,21 +154,20 @@ def join(
     >>> weft.local.join(orders, quotes, on="l.price < r.bid", select=["l.id", "r.bid"]).sort_by("id").to_pylist()
     [{'id': 1, 'bid': 15.0}, {'id': 1, 'bid': 25.0}, {'id': 2, 'bid': 25.0}]
     """
-    for side, table in zip(SIDES, (left, right), strict=True):
-        check_table(side, table)
+    one, two = as_table("left", left), as_table("right", right)
     made = Join(
-        left.schema, right.schema, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
+        one.schema, two.schema, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
         suffix=suffix,
     )  # fmt: skip
-    return feed_whole(made.feed, made.schema, batch, left, right, finish=made.finish if made.kind.unmatched else None)
+    return feed_whole(made.feed, made.schema, batch, one, two, finish=made.finish if made.kind.unmatched else None)
 
 
 def self_join(
-    table: pa.Table, *, on: str, how: str = "inner", window: Window | None = None, unordered: bool = False,
+    table: Tabular, *, on: str, how: str = "inner", window: Window | None = None, unordered: bool = False,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1, batch: int | None = None,
     select: Sequence[str] | None = None, suffix: str = "_right",
 ) -> pa.Table:  # fmt: skip
-    """Join an Arrow table with itself. The aliases are `a` and `b`, the parameters the same as in `weft.self_join`.
+    """Join a table with itself. The aliases are `a` and `b`, the parameters the same as in `weft.self_join`.
 
     >>> import pyarrow as pa
     >>> import weft
@@ -172,17 +176,17 @@ def self_join(
     >>> near.to_pylist()
     [{'x': 3, 'y': 2}]
     """
-    check_table("left", table)
+    given = as_table("left", table)
     made = Join(
-        table.schema, table.schema, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
+        given.schema, given.schema, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, select=select,
         suffix=suffix, aliases=("a", "b"), unordered=unordered,
     )  # fmt: skip
-    return feed_whole(made.feed, made.schema, batch, table, finish=made.finish if made.kind.unmatched else None)
+    return feed_whole(made.feed, made.schema, batch, given, finish=made.finish if made.kind.unmatched else None)
 
 
 def explain(
-    left: pa.Schema, right: pa.Schema | None = None, *, on: str, how: str = "inner", window: Window | None = None,
-    scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1,
+    left: pa.Schema | Tabular, right: pa.Schema | Tabular | None = None, *, on: str, how: str = "inner",
+    window: Window | None = None, scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1,
 ) -> Explanation:  # fmt: skip
     """Show how a join of tables with these schemas would run. Without `right`, explain a self join."""
     aliases = ("l", "r") if right is not None else ("a", "b")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +22,8 @@ from weft.engine.natural import (
     result_schema,
 )
 from weft.errors import SpecError, UnknownColumn
-from weft.local.checks import check_fed, check_types, check_window, next_batch, opened
+from weft.local.arrow import Batches, Tabular, as_schema, as_table, fed_parts, joined_batches
+from weft.local.checks import check_window, next_batch, opened
 from weft.local.runtime import DocumentSource, LocalRun, Refused, carried, feed_whole, time_orders
 from weft.planner import check_tasks
 from weft.routing.documents import DocumentScheme, document_measures, document_scheme
@@ -41,17 +42,17 @@ class NaturalJoin:
     """
 
     def __init__(
-        self, left: pa.Schema, right: pa.Schema | None = None, *, column: str, id: str | None = None,  # noqa: A002
+        self, left: pa.Schema | Tabular, right: pa.Schema | Tabular | None = None, *, column: str, id: str | None = None,  # noqa: A002
         window: Window | None = None, scheme: str | DocumentScheme = "auto", tasks: int = 1, nulls: str = "absent",
         arrays: str = "whole", collect: bool = False, state: StateStore | str | None = None, batch: int | None = None,
     ) -> None:  # fmt: skip
         check_tasks(tasks, "leave it out for one.")
         self.window = window if window is not None else unbounded()
         self.single, reader = right is None, DocumentReader(nulls, arrays)
-        schemas: dict[Side, pa.Schema] = {"left": left, "right": left if right is None else right}
+        one = as_schema("left", left)
+        schemas: dict[Side, pa.Schema] = {"left": one, "right": one if right is None else as_schema("right", right)}
         self.schemas = schemas
         for side in SIDES:
-            check_types(side, schemas[side])
             for name in (column, *([id] if id is not None else [])):
                 if name not in schemas[side].names:
                     raise UnknownColumn.on_side(side, name, schemas[side].names)
@@ -85,7 +86,9 @@ class NaturalJoin:
         }  # fmt: skip
         self.run = LocalRun(DocumentJoiner(self.job, TreeCache(time.perf_counter)), self.sources, self.store, at)
 
-    def feed(self, left: pa.Table, right: pa.Table | None = None) -> Iterator[pa.Table]:
+    def feed(
+        self, left: Tabular | Sequence[Tabular], right: Tabular | Sequence[Tabular] | None = None
+    ) -> Iterator[pa.Table]:
         """Yield the result of one batch, chunk by chunk; drain it before the next. One stream takes input on the left only."""
         if self.single and right is not None:
             raise SpecError.of(
@@ -93,11 +96,14 @@ class NaturalJoin:
                 "It reads one stream.",
                 "feed it on the left only.",
             )
-        for side, table in zip(SIDES, (left, right), strict=True):
-            if table is not None:
-                check_fed(side, table, self.schemas[side])
-        for found in self.run.feed(left, () if right is None else right):
+        given = zip(SIDES, (left, () if right is None else right), strict=True)
+        for found in self.run.feed(*(fed_parts(side, tables, self.schemas[side]) for side, tables in given)):
             yield as_typed(found, self.schema)
+
+    def stream(self, left: Batches, right: Batches | None = None) -> pa.RecordBatchReader:
+        """Join streams of record batches, of which each side's next one is a batch; read the result as a stream."""
+        streams = zip(SIDES, (left,) if self.single and right is None else (left, right), strict=False)
+        return joined_batches(self.feed, self.schema, streams)
 
     def metrics(self, batch: int | None = None) -> dict[str, Any]:
         """Return the metrics of a finished batch, by default the last: see `document_measures` (004-34)."""
@@ -112,7 +118,7 @@ class NaturalJoin:
 
 
 def natural_join(
-    left: pa.Table, right: pa.Table | None = None, *, column: str = "document", id: str | None = None,  # noqa: A002
+    left: Tabular, right: Tabular | None = None, *, column: str = "document", id: str | None = None,  # noqa: A002
     window: Window | None = None, scheme: str | DocumentScheme = "auto", tasks: int = 1, batch: int | None = None,
     nulls: str = "absent", arrays: str = "whole",
 ) -> pa.Table:  # fmt: skip
@@ -121,8 +127,8 @@ def natural_join(
     Parameters
     ----------
     left, right
-        Tables with a column of documents: JSON text, structs or maps. Without `right`, the documents of one table join each
-        other; each pair appears once, the earlier document on the left.
+        Tables, as in `weft.local.join`, with a column of documents: JSON text, structs or maps. Without `right`, the
+        documents of one table join each other; each pair appears once, the earlier document on the left.
     column, id
         The column of documents, and the column that identifies them in the result (by default, their number in the stream).
     window
@@ -139,15 +145,9 @@ def natural_join(
     >>> natural_join(docs).to_pylist()
     [{'left_id': 0, 'right_id': 1, 'shared': ['user'], 'merged': '{"user":"A","ip":1,"file":"x"}'}]
     """
-    for side, table in (("left", left), ("right", right)):
-        if not isinstance(table, pa.Table) and not (side == "right" and table is None):
-            raise SpecError.of(
-                f"The {side} side is a {type(table).__name__}.",
-                "natural_join takes pyarrow Tables.",
-                "convert it: pa.Table.from_pandas(frame), or frame.to_arrow() of Polars.",
-            )
+    tables = [as_table("left", left), *([] if right is None else [as_table("right", right)])]
     made = NaturalJoin(
-        left.schema, None if right is None else right.schema, column=column, id=id, window=window, scheme=scheme,
-        tasks=tasks, nulls=nulls, arrays=arrays,
+        *(table.schema for table in tables), column=column, id=id, window=window, scheme=scheme, tasks=tasks, nulls=nulls,
+        arrays=arrays,
     )  # fmt: skip
-    return feed_whole(made.feed, made.schema, batch, *([left] if right is None else [left, right]))
+    return feed_whole(made.feed, made.schema, batch, *tables)

@@ -17,7 +17,8 @@ import pyarrow as pa
 from weft.errors import SpecError
 from weft.index import Layout, Probe, ProbePlan
 from weft.local.analyze import analyze
-from weft.local.checks import check_fed, check_text, check_types, check_window
+from weft.local.arrow import Batches, Tabular, as_schema, fed_table, joined_batches
+from weft.local.checks import check_text, check_window
 from weft.local.expr import Projection
 from weft.local.parallel.checks import check_served, of_window, term_holds
 from weft.local.parallel.rows import FedRows, KeptRows
@@ -63,17 +64,16 @@ class ParallelJoin:
     """
 
     def __init__(
-        self, left: pa.Schema, right: pa.Schema | None = None, *, on: str, window: Window, threads: int = 2,
+        self, left: pa.Schema | Tabular, right: pa.Schema | Tabular | None = None, *, on: str, window: Window, threads: int = 2,
         select: Sequence[str] | None = None, suffix: str = "_right", settings: Settings | None = None,
         runner: Runner | None = None,
     ) -> None:  # fmt: skip
         alone = right is None
-        right = left if right is None else right
+        left = as_schema("left", left)
+        right = left if right is None else as_schema("right", right)
         aliases = ("a", "b") if alone else ("l", "r")
         check_text("on", on, "a.x = b.x" if alone else "l.x = r.x")
         check_text("suffix", suffix, "_right")
-        for side, schema in zip(SIDES, (left, right), strict=True):
-            check_types(side, schema)
         check_window(window, left, right)
         settings = check_settings(settings)
         check_threads(threads, settings.workers)
@@ -93,21 +93,28 @@ class ParallelJoin:
         self._number = 0
         self._closed = self._under_way = False
 
-    def feed(self, left: pa.Table, right: pa.Table | None = None) -> Iterator[pa.Table]:
+    def feed(self, left: Tabular, right: Tabular | None = None) -> Iterator[pa.Table]:
         """Return an iterator over the pairs of these tuples, in arrival order. The tuples are consumed when iteration starts.
 
         Drain it before the next feed. A self join takes input on the left only. With a time window, a tuple whose timestamp is
         NULL never matches and never advances the window.
         """
         self._check_ready()
-        tables: dict[Side, pa.Table] = {"left": left}
-        if len(self.sides) == 2:
-            tables["right"] = self.schemas["right"].empty_table() if right is None else right
-        elif right is not None:
+        if len(self.sides) == 1 and right is not None:
             raise SpecError.of("A self join was fed on the right.", "It reads one stream.", "feed it on the left only.")
-        for side, table in tables.items():
-            check_fed(side, table, self.schemas[side])
-        return self._fed(tables)
+        given: dict[Side, Tabular | None] = {"left": left, "right": right}
+        return self._fed({side: self._table(side, given[side]) for side in self.sides})
+
+    def _table(self, side: Side, given: Tabular | None) -> pa.Table:
+        """Return what is fed on a side; of a stream that has ended, nothing is."""
+        schema = self.schemas[side]
+        ended = (given is None and side == "right") or (isinstance(given, tuple) and not given)
+        return schema.empty_table() if ended else fed_table(side, given, schema)
+
+    def stream(self, left: Batches, right: Batches | None = None) -> pa.RecordBatchReader:
+        """Join streams of record batches, of which each side's next one is a feed; read the result as a stream."""
+        streams = zip(SIDES, (left,) if len(self.sides) == 1 and right is None else (left, right), strict=False)
+        return joined_batches(self.feed, self.schema, streams)
 
     def _fed(self, tables: dict[Side, pa.Table]) -> Iterator[pa.Table]:
         self._check_ready()
