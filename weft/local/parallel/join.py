@@ -105,7 +105,7 @@ class ParallelJoin:
         given: dict[Side, Tabular | None] = {"left": left, "right": right}
         return self._fed({side: self._table(side, given[side]) for side in self.sides})
 
-    def _table(self, side: Side, given: Tabular | None) -> pa.Table:
+    def _table(self, side: Side, given: object) -> pa.Table:
         """Return what is fed on a side; of a stream that has ended, nothing is."""
         schema = self.schemas[side]
         ended = (given is None and side == "right") or (isinstance(given, tuple) and not given)
