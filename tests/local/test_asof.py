@@ -348,6 +348,6 @@ def test_columns_that_have_no_words() -> None:
 
 def test_what_is_no_table() -> None:
     with pytest.raises(SpecError, match=r"The right side is a list.\nweft.local takes pyarrow Tables."):
-        weft.local.asof_join(TRADES.empty_table(), [], on="t")
+        weft.local.asof_join(TRADES.empty_table(), [], on="t")  # type: ignore[arg-type]
     with pytest.raises(SpecError, match=r"A table fed on the left side does not have the columns"):
         list(AsofJoin(TRADES, QUOTES, on="t").feed(QUOTES.empty_table()))

@@ -233,7 +233,7 @@ def test_wrong_arguments_say_what_there_is() -> None:
     with pytest.raises(UnknownColumn, match="document"):
         natural_join(docs, column="text")
     with pytest.raises(SpecError, match="pyarrow"):
-        natural_join([1])
+        natural_join([1])  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="tasks="):
         natural_join(docs, tasks=0)
     with pytest.raises(SpecError, match="batch="):

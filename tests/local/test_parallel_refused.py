@@ -129,9 +129,9 @@ def test_what_is_fed_and_how_many_threads() -> None:
             join.resize(count)  # type: ignore[arg-type]
     for table in ([], None, [rows(1)], rows(1).drop_columns("s"), rows(1).set_column(0, "x", pa.array([1.0]))):
         with pytest.raises(SpecError, match="left side"):
-            join.feed(table, rows(1))
+            join.feed(table, rows(1))  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="right side"):
-        join.feed(rows(1), "table")
+        join.feed(rows(1), "table")  # type: ignore[arg-type]
     join.close()
     with pytest.raises(SpecError, match="runner"):
         made(runner=Interleaved(1, 0)).resize(2)

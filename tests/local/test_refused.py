@@ -54,7 +54,7 @@ def test_tables_that_do_not_fit() -> None:
     with pytest.raises(SpecError, match="Declared: x int64"):
         list(join.feed(pa.table({"y": [1]}), RIGHT))
     with pytest.raises(SpecError, match="is a NoneType"):
-        list(join.feed(None, RIGHT))
+        list(join.feed(None, RIGHT))  # type: ignore[arg-type]
     with pytest.raises(SpecError, match="fed on the right"):
         list(Join(X, X, on="a.x > b.x", aliases=("a", "b")).feed(LEFT, RIGHT))
 
