@@ -31,7 +31,7 @@ __all__ = [
     "refused_documents", "schemes", "self_join", "session", "tumbling", "tumbling_rows", "unbounded", "within",
 ]  # fmt: skip
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _ON_SPARK = (
     "asof_join", "explain", "explain_asof_join", "join", "natural_join", "refused_documents", "self_join", "session",

@@ -95,6 +95,55 @@ def run(
 
 
 @app.command(
+    epilog=examples(
+        "weft new",
+        "weft new job.toml --left trades --right quotes --on 'l.price >= r.ask' --within '5 seconds' --delay '10 seconds'",
+        "weft new --schema > weft-job.schema.json",
+    )
+)
+@guarded
+def new(
+    job: Annotated[Path, typer.Argument(metavar="[JOB.toml]", help="The file to write.")] = Path("job.toml"),
+    left: Annotated[str | None, typer.Option(help="Folder of the left stream.", show_default=False)] = None,
+    right: Annotated[str | None, typer.Option(help="Folder of the right stream.", show_default=False)] = None,
+    stream: Annotated[
+        str | None, typer.Option(help="Folder of the one stream of a self join.", show_default=False)
+    ] = None,
+    on: Annotated[
+        str | None, typer.Option(help="The condition: SQL over l and r, or a and b with --stream.", show_default=False)
+    ] = None,
+    how: Annotated[
+        str, typer.Option(help="The kind of join: inner, left, right, full, left_semi, left_anti.")
+    ] = "inner",
+    time: Annotated[
+        str | None, typer.Option(help="The time column; left,right if the names differ.", show_default=False)
+    ] = None,
+    within: Annotated[
+        str | None, typer.Option(help="How far apart the two rows may be, such as '10 seconds'.", show_default=False)
+    ] = None,
+    delay: Annotated[
+        str | None, typer.Option(help="How late a row may arrive, such as '5 seconds'.", show_default=False)
+    ] = None,
+    last: Annotated[
+        int | None,
+        typer.Option(min=1, help="Instead of --within: the last rows of the other stream.", show_default=False),
+    ] = None,
+    out: Annotated[str, typer.Option(help="Folder for result, checkpoint and state.")] = "out",
+    live: Annotated[bool, typer.Option("--live", help="Keep running, a batch every 5 seconds.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    schema: Annotated[bool, typer.Option("--schema", help="Print the JSON Schema of job files, for editors.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Write a job file for two folders of Parquet, CSV or JSON files. Asks for what no option gives, and checks the result."""
+    from weft.cli.new_job import NewJob, print_schema, write_job
+
+    if schema:
+        return print_schema()
+    asked = NewJob(left, right, stream, on, how, within, delay, time, last, out, live)
+    return write_job(job, asked, force=force, as_json=as_json)
+
+
+@app.command(
     epilog=examples("weft explain job.toml", "weft explain job.toml --master local[8]", "weft explain job.toml --json")
 )
 @guarded

@@ -42,6 +42,15 @@ class AsofJoin:
 
     With a delay on both sides, a left row is emitted once no nearer right row can arrive; otherwise `finish` emits them
     all. With a state folder, the next batch follows the last finished one, even if another process finished it.
+
+    Examples
+    --------
+    >>> left, right = pa.schema({"ts": pa.int64()}), pa.schema({"ts": pa.int64(), "bid": pa.float64()})
+    >>> join = AsofJoin(left, right, on="ts", delay=0, select=["l.ts", "r.bid"])
+    >>> list(join.feed(pa.table({"ts": [10]}), pa.table({"ts": [9], "bid": [1.5]})))  # a quote between 9 and 10 may still come
+    []
+    >>> [found.to_pylist() for found in join.finish()]
+    [[{'ts': 10, 'bid': 1.5}]]
     """
 
     def __init__(

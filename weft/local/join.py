@@ -31,6 +31,15 @@ class Join:
     `left` and `right` are Arrow schemas, or tables that have them. Batches may come from any library that speaks Arrow.
 
     Unmatched rows of an outer or anti join are returned when their windows end, or by `finish`.
+
+    Examples
+    --------
+    >>> schema = pa.schema({"x": pa.int64()})
+    >>> join = Join(schema, schema, on="l.x > r.x", select=["l.x", "r.x AS less"])
+    >>> [found.to_pylist() for found in join.feed(pa.table({"x": [5]}), pa.table({"x": [3]}))]
+    [[{'x': 5, 'less': 3}]]
+    >>> [found.to_pylist() for found in join.feed(pa.table({"x": [4]}))]  # meets the 3 of the batch before
+    [[{'x': 4, 'less': 3}]]
     """
 
     def __init__(
@@ -188,7 +197,14 @@ def explain(
     left: pa.Schema | Tabular, right: pa.Schema | Tabular | None = None, *, on: str, how: str = "inner",
     window: Window | None = None, scheme: str | Scheme = "auto", index: str = "auto", tasks: int = 1,
 ) -> Explanation:  # fmt: skip
-    """Show how a join of tables with these schemas would run. Without `right`, explain a self join."""
+    """Show how a join of tables with these schemas would run. Without `right`, explain a self join.
+
+    Examples
+    --------
+    >>> schema = pa.schema({"x": pa.int64()})
+    >>> print(str(explain(schema, schema, on="l.x > r.x")).splitlines()[0])
+    join:    l.x > r.x
+    """
     aliases = ("l", "r") if right is not None else ("a", "b")
     other = left if right is None else right
     made = Join(left, other, on=on, how=how, window=window, scheme=scheme, index=index, tasks=tasks, aliases=aliases)

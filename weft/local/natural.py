@@ -39,6 +39,15 @@ class NaturalJoin:
 
     `refused` counts the lines that are not documents, by reason; with `collect=True`, `rejected` lists them. With a state folder,
     the next batch follows the last finished one, even if another process finished it; `batch` sets a different one.
+
+    Examples
+    --------
+    >>> join = NaturalJoin(pa.schema({"event": pa.string()}), column="event")
+    >>> list(join.feed(pa.table({"event": ['{"user": "ann", "login": "failed"}']})))
+    []
+    >>> for found in join.feed(pa.table({"event": ['{"user": "ann", "file": "/pay"}']})):
+    ...     print(*found["merged"].to_pylist())
+    {"user":"ann","login":"failed","file":"/pay"}
     """
 
     def __init__(
@@ -140,6 +149,8 @@ def natural_join(
     nulls, arrays
         A null is "absent" or a "value"; arrays compare as "whole" values or as "sets".
 
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> docs = pa.table({"document": ['{"user": "A", "ip": 1}', '{"user": "A", "file": "x"}', '{"user": "B", "ip": 1}']})
     >>> natural_join(docs).to_pylist()

@@ -207,6 +207,11 @@ def tumbling(
     """Join rows whose timestamps fall into the same window of length `size`, counted from the epoch.
 
     The delays are the same as in `within`.
+
+    Examples
+    --------
+    >>> str(tumbling("5 minutes", on="ts", delay="1 minute"))
+    'tumbling windows of 5 minutes over l.ts, r.ts, delay 1 minute'
     """
     length = microseconds("tumbling", size, least=1)
     unit = _unit("tumbling", size, delay, left_delay, right_delay)
@@ -218,6 +223,11 @@ def last(n: int, /, *, order: str | None = None, left: str | None = None, right:
     """Join each row with the last `n` rows of the other stream.
 
     `order` (or `left` and `right`) names the column that orders each stream; by default, arrival order.
+
+    Examples
+    --------
+    >>> str(last(100_000, order="ts"))
+    'the last 100,000 rows of the other side ordered by l.ts, r.ts'
     """
     return Last(_count("last", n), *_orders("last", order, left, right))
 
@@ -225,12 +235,24 @@ def last(n: int, /, *, order: str | None = None, left: str | None = None, right:
 def tumbling_rows(
     n: int, /, *, order: str | None = None, left: str | None = None, right: str | None = None
 ) -> TumblingRows:
-    """Join the k-th group of `n` rows of one stream with the k-th group of `n` rows of the other."""
+    """Join the k-th group of `n` rows of one stream with the k-th group of `n` rows of the other.
+
+    Examples
+    --------
+    >>> str(tumbling_rows(1_000))
+    'tumbling windows of 1,000 rows of each side, in order of arrival'
+    """
     return TumblingRows(_count("tumbling_rows", n), *_orders("tumbling_rows", order, left, right))
 
 
 def unbounded() -> Unbounded:
-    """Join with the full history of the other stream; the state only grows."""
+    """Join with the full history of the other stream; the state only grows.
+
+    Examples
+    --------
+    >>> str(unbounded())
+    'the full history'
+    """
     return Unbounded()
 
 

@@ -53,6 +53,8 @@ class ParallelJoin:
     runner
         Runs the workers instead of threads; for tests.
 
+    Examples
+    --------
     >>> import pyarrow as pa
     >>> import weft
     >>> x = pa.schema({"x": pa.int64()})
