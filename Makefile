@@ -13,10 +13,10 @@ QUICK  := not spark and not data and not crash and not slow and not bench and no
 CLASSES := $(VENV)/spark-classes.jsa
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long warm check lint format types imports bench torture papers clean
+.PHONY: help setup java demo test test-long warm check lint format types imports docs bench torture papers clean oldest release-check
 
 help: ## List the targets
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Create .venv with Weft and its tools in it
 
@@ -75,6 +75,33 @@ types: setup ## mypy, strict
 imports: setup ## The import rules
 	@$(BIN)/lint-imports --no-logo
 
+docs: setup ## The site, into build/site: no broken link, no page without a place, nothing fetched from elsewhere
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "build/site/index.html; to look at it: $(BIN)/python -m http.server -b 127.0.0.1 -d build/site"
+
+OLDEST := .venv-oldest
+oldest: java ## Quick tests, and two joins on Spark, with the oldest supported versions of all dependencies
+	@test -x $(OLDEST)/bin/python || $(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python --resolution lowest-direct -e .
+	$(OLDEST)/bin/uv pip freeze --quiet --python $(OLDEST)/bin/python --exclude-editable > $(OLDEST)/oldest.txt
+	$(OLDEST)/bin/uv pip install --quiet --python $(OLDEST)/bin/python -c $(OLDEST)/oldest.txt -e '.[test]' -e ./weft_lab
+	@cat $(OLDEST)/oldest.txt
+	HYPOTHESIS_PROFILE=quick $(OLDEST)/bin/python -m pytest -q -n 2 --ignore tests/lab --ignore tests/docs -m "$(QUICK) and not simulation" tests
+	$(OLDEST)/bin/python -m pytest -q tests/docs/test_examples.py
+
+release-check: setup ## Wheels and archives of both projects: their metadata, and that a bare environment runs a join with them
+	rm -rf dist build/bare
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'build>=1.2' 'twine>=6.1'
+	$(BIN)/python -m build --outdir dist . >/dev/null
+	$(BIN)/python -m build --outdir dist weft_lab >/dev/null
+	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/bare
+	build/bare/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build && bare/bin/weft --version && bare/bin/weft-lab --help >/dev/null
+	cd build && bare/bin/python -c 'import pathlib, pyarrow as pa, weft; t = pa.table({"x": [1, 2, 3]}); \
+		assert weft.local.join(t, t, on="l.x < r.x").num_rows == 3; assert (pathlib.Path(weft.__file__).parent / "py.typed").exists()'
+
 bench: setup java ## The benchmarks, each beside its peers (nothing else should be running)
 	$(BIN)/weft-lab bench kernel
 	$(BIN)/weft-lab bench spark
@@ -96,6 +123,6 @@ papers: setup ## Which items of the papers have a test or benchmark, and which h
 	@$(BIN)/python -m tests.papers.report
 
 clean: ## Remove .venv, caches and what demo and benchmarks wrote
-	rm -rf $(VENV) build dist weft_lab/build weft_lab/dist demo-out bench-out weft-papers spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) $(OLDEST) build dist weft_lab/build weft_lab/dist demo-out bench-out weft-papers spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
-	find weft weft_lab tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find weft weft_lab tests website -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Every ```python block of README.md and the guide runs: a page is one program, in an empty directory.
+"""Every ```python block of README.md and of the site runs: a page is one program, in an empty directory.
 
 A block after `<!-- not run: reason -->` is skipped. A block of `>>>` lines is a doctest: its output is compared.
 Pages meet the shared Spark session: `getOrCreate()` and `weft.session()` find it, and `stop()` leaves it alive.
@@ -20,9 +20,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
-    *sorted(ROOT.glob("docs/*.md")),
-    *sorted(ROOT.glob("docs/guide/*.md")),
-    *sorted(ROOT.glob("docs/papers/*.md")),
+    *sorted(ROOT.glob("docs/**/*.md")),
 ]
 FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*).*$")
 SKIP = re.compile(r"<!--\s*not run:\s*\S.*-->")
@@ -86,6 +84,7 @@ def test_there_are_pages_and_they_have_code() -> None:
     ran = {test.id for test in parameters()}
     assert {"README.md", "CONTRIBUTING.md"} <= ran
     assert len([page for page in ran if page.startswith("docs/guide/")]) >= 5
+    assert len([page for page in ran if page.startswith("docs/tutorials/")]) >= 6
 
 
 @pytest.mark.timeout(600)

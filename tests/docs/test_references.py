@@ -8,10 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from website.generated import generated_pages
+
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), ROOT / "weft_lab" / "README.md"])
+PAGES = sorted(
+    [*ROOT.glob("*.md"), ROOT / "examples" / "README.md", *ROOT.glob("docs/**/*.md"), ROOT / "weft_lab" / "README.md"]
+)
 SOURCES = [path for top in ("weft", "weft_lab") for path in ROOT.glob(f"{top}/**/*.py")]
 MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES}
+GENERATED = {ROOT / "docs" / name for name in generated_pages()}
+"""Pages of the site that are made from the code."""
 NOT_PYTHON = {"weft.pairs", "weft.table.pairs", "weft.schemes", "weft.indexes"}
 """Names of metrics and of entry points."""
 PACKAGES = "kernels|index|state|spark|engine|spec|routing|planner|local|observe"
@@ -21,7 +27,8 @@ def missing(page: Path) -> Iterator[str]:
     """Yield each reference of a page that leads nowhere."""
     text = page.read_text(encoding="utf-8")
     for link in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text):
-        if "://" not in link and not (page.parent / link).exists():
+        target = (page.parent / link).resolve()
+        if "://" not in link and not target.exists() and target not in GENERATED:
             yield f"link {link}"
     for file in re.findall(r"`([\w./]+\.(?:py|md|txt|toml))`", text):
         named_alone = "/" not in file and any(ROOT.glob(f"weft*/**/{file}"))
