@@ -9,6 +9,7 @@ from website.api import api_pages
 from website.commands import command_page
 from website.job_file import job_file_page, job_schema
 from website.markdown import ORIGINS
+from website.messages import messages_page
 
 __all__ = ["generated_pages"]
 
@@ -24,5 +25,6 @@ def generated_pages() -> dict[str, str]:
         **api_pages(),
         "reference/command-line.md": command_page(),
         "reference/job-file.md": job_file_page(),
+        "reference/messages.md": messages_page(),
         "reference/job-file.schema.json": job_schema(),
     }

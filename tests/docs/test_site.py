@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 import weft
-from website import api, commands, job_file, markdown, navigation, notebooks
+from website import api, commands, job_file, markdown, messages, navigation, notebooks
 from website.generated import generated_pages
 from weft import errors
 from weft.cli.job.described import KEYS, WINDOW_KEYS, WINDOW_KINDS
@@ -103,6 +103,21 @@ def test_every_error_has_its_paragraph() -> None:
     ]
     headings = re.findall(r"^### (\w+)$", page("errors"), re.MULTILINE)
     assert sorted(kinds) == sorted(headings)
+
+
+def test_every_message_has_its_paragraph() -> None:
+    found = messages.messages()
+    assert len(found) > 150
+    with pytest.raises(weft.WeftError) as caught:
+        weft.last(0)
+    what, there_is, hint = str(caught.value).splitlines()
+    shape = [
+        one for one in found if re.fullmatch(re.escape(one.what).replace("…", ".*"), what) and one.there_is == there_is
+    ]
+    assert [hint.startswith("Hint: " + one.hint.partition("…")[0]) for one in shape] == [True]
+    text = generated_pages()["reference/messages.md"]
+    assert text.count("*Try:*") > 100
+    assert {one.kind for one in found} <= set(errors.__all__)
 
 
 def test_a_tutorial_becomes_a_notebook_with_all_of_its_code() -> None:
