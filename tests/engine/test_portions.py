@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from weft.engine.leaving import Leaving
 from weft.engine.pairs import BYTES, cuts, portions, row_bytes
 from weft.engine.step import CHUNK
 from weft.index import Matches, Run
@@ -72,7 +73,9 @@ def test_ordinary_rows_leave_as_they_are_found() -> None:
     block = Block(np.zeros((1, 1_000), np.int64), np.zeros(1_000, np.uint32), table)
     which = np.arange(CHUNK) % 1_000
     match, none = (Matches(Run.of(block, np.arange(1_000), 0), found, found) for found in (which, which[:0]))
-    assert [piece is match for piece in portions(block, iter([match, none]))] == [True]
+    pieces = list(portions("left", block, iter([match, none]), Leaving()))
+    assert [piece is match for piece, _ in pieces] == [True]
+    assert pieces[0][1].left.equals(table.take(pa.array(which)))
 
 
 def test_cuts_keep_within_bytes_and_number() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.examples import at_most
 from tests.kernels.plain import plain
 from weft.kernels import sort
-from weft.kernels.sort import order_of, remembered, sort_by
+from weft.kernels.sort import ascending, order_groups, order_of, remembered, sort_by
 from weft.types import WORD_MAX, WORD_MIN
 
 quick = at_most(60)
@@ -31,6 +31,32 @@ def test_one_column(words: np.ndarray) -> None:
 def test_two_columns(rows: list[tuple[int, int]]) -> None:
     first, second = np.array(rows, np.int64).reshape(-1, 2).T.copy()
     assert order_of([first, second]).tolist() == np.lexsort([second, first]).tolist()
+
+
+@given(rows=st.lists(st.tuples(st.integers(0, 5), word), max_size=200))
+@quick
+def test_two_columns_of_which_the_first_ascends(rows: list[tuple[int, int]]) -> None:
+    rows.sort(key=lambda row: row[0])
+    first, second = np.array(rows, np.int64).reshape(-1, 2).T.copy()
+    found = sort_by([first, second])
+    assert found.rows.tolist() == np.lexsort([second, first]).tolist()
+    assert [key.tolist() for key in found.keys] == [first.tolist(), second[found.rows].tolist()]
+
+
+@pytest.mark.parametrize("group", [1, 10, 5000])
+@pytest.mark.parametrize("falls", [False, True])
+def test_groups_are_ordered_where_they_are_small(group: int, falls: bool) -> None:
+    first, second = np.arange(20_000) // group, np.random.default_rng(1).integers(0, 1 << 60, 20_000)
+    if falls:
+        first[-1] = -1
+    rows = np.empty(20_000, np.int32)
+    done = order_groups(first, second, rows)
+    assert done == (group < 5000 and not falls)
+    assert not done or rows.tolist() == np.lexsort([second, first]).tolist()
+    assert plain(order_groups)(first[:300], second[:300], rows[:300]) == order_groups(
+        first[:300], second[:300], rows[:300]
+    )
+    assert ascending(first) == plain(ascending)(first) == (not falls)
 
 
 @pytest.mark.parametrize("low_bits", [1, 20, 40])

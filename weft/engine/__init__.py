@@ -7,6 +7,7 @@ from weft.engine.clock import Header, watermark
 from weft.engine.content_order import in_content_order
 from weft.engine.control import next_plan, pinned_for
 from weft.engine.joiner import Job, Joiner, RowJoiner
+from weft.engine.leaving import TEXTS, Leaving
 from weft.engine.lookup import Lookup, TableLookup
 from weft.engine.migrate import migrate
 from weft.engine.pairs import Pairs
@@ -17,7 +18,7 @@ from weft.engine.step import Found, Step, step
 from weft.engine.worker import Worker
 
 __all__ = [
-    "Accept", "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Lookup", "Pairs", "Router",
-    "RowJoiner", "Shipment", "Step", "TableLookup", "Worker", "collect_arrivals", "in_content_order", "migrate", "next_plan",
-    "pack_delivery", "pack_header", "pinned_for", "step", "unpack", "watermark",
+    "TEXTS", "Accept", "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Leaving", "Lookup",
+    "Pairs", "Router", "RowJoiner", "Shipment", "Step", "TableLookup", "Worker", "collect_arrivals", "in_content_order",
+    "migrate", "next_plan", "pack_delivery", "pack_header", "pinned_for", "step", "unpack", "watermark",
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from typing import Generic
 import pyarrow as pa
 
 from weft.engine.arrivals import Arrivals, Shipment
+from weft.engine.leaving import Leaving
 from weft.engine.migrate import Moved, migrate
 from weft.engine.pairs import Pairs
 from weft.engine.preserve import Accept, preserving_step
@@ -37,6 +38,8 @@ class Job:
     payload: dict[Side, pa.Schema]
     derived: dict[Side, Derived] = field(default_factory=lambda: {"left": {}, "right": {}})
     """Words that follow from the payload, so that they need not travel (`Inputs.derived`)."""
+    leaving: Leaving = field(default_factory=Leaving)
+    """What pairs of an inner join leave with; everything, unless somebody says what is read."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ class RowJoiner(Joiner[Pairs]):
         spec, index = self.job.spec, self.job.index
         if spec.kind.preserved:
             return preserving_step(spec, index, state, arrivals, accept=self.accept, last=last, task=task)
-        return step(spec, index, state, arrivals, task=task)
+        return step(spec, index, state, arrivals, task=task, leaving=self.job.leaving)
 
     def migrate(self, task: int, plan: Plan, old: Sequence[TaskState]) -> tuple[TaskState, Moved]:
         return migrate(self.job.spec, self.job.index, task, plan, old)

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from weft.engine.leaving import Leaving
 from weft.index import Index, Matches, Probe
 from weft.kernels import float_of, narrow
 from weft.spec import JoinSpec, Op, Term
-from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, Words, columns_at
+from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, Words, columns_at, other
 
 __all__ = ["BYTES", "Pairs", "cuts", "once", "pairs_of", "portions", "row_bytes", "terms_hold", "told_apart"]
 
@@ -38,23 +39,28 @@ class Pairs:
         return max(int(self.left.num_rows), int(self.right.num_rows))  # a table without columns has no rows
 
 
-def pairs_of(side: Side, probe: Block, matches: Iterator[Matches]) -> Iterator[Pairs]:
+def pairs_of(side: Side, probe: Block, matches: Iterator[Matches], leaving: Leaving) -> Iterator[Pairs]:
     """Take the payload of both rows of every match; `side` is the probing side."""
-    for match in portions(probe, matches):
-        probing = probe.payload.take(pa.array(match.probe))
-        stored = match.run.payload.take(pa.array(match.stored))
-        yield Pairs(probing, stored) if side == "left" else Pairs(stored, probing)
+    for _, pairs in portions(side, probe, matches, leaving):
+        yield pairs
 
 
-def portions(probe: Block, matches: Iterator[Matches]) -> Iterator[Matches]:
-    """Yield matches as they come, those of large rows in pieces."""
-    for match in matches:
+def portions(
+    side: Side, probe: Block, matches: Iterator[Matches], leaving: Leaving
+) -> Iterator[tuple[Matches, Pairs]]:  # fmt: skip
+    """Yield matches as they come with what leaves of their rows, those of large rows in pieces."""
+    here = leaving.of(probe.payload, side)
+    for found in matches:
+        match = leaving.equal(side, probe.payload, found)
         if not len(match):
             continue
-        sizes = row_bytes(probe.payload, match.probe) + row_bytes(match.run.payload, match.stored)
-        for low, high in cuts(sizes, len(match)):
-            whole = high - low == len(match)
-            yield match if whole else Matches(match.run, match.probe[low:high], match.stored[low:high])
+        there = leaving.of(match.run.payload, other(side))
+        for low, high in cuts(row_bytes(here, match.probe) + row_bytes(there, match.stored), len(match)):
+            some = match
+            if high - low < len(match):
+                some = Matches(match.run, match.probe[low:high], match.stored[low:high])
+            probing, stored = here.take(pa.array(some.probe)), there.take(pa.array(some.stored))
+            yield some, Pairs(probing, stored) if side == "left" else Pairs(stored, probing)
 
 
 def cuts(sizes: Words | int, count: int, most: int = 1 << 62) -> Iterator[tuple[int, int]]:
@@ -111,16 +117,20 @@ def _bytes(array: pa.Array, rows: Rows) -> Words | int:
     return int(-(-array.nbytes // max(1, len(array))))
 
 
-def once(spec: JoinSpec, asking: dict[Side, Block], old: dict[Side, Index], new: Index, chunk: int) -> Iterator[Pairs]:
+def once(
+    spec: JoinSpec, asking: dict[Side, Block], old: dict[Side, Index], new: Index, chunk: int, leaving: Leaving
+) -> Iterator[Pairs]:  # fmt: skip
     """Yield the pairs of a self join."""
     if len(asking["left"]):
         block = asking["left"]
-        yield from _kept(spec, "left", block, old["right"].probe(Probe(block, spec.access, spec.terms), chunk), "old")
-        yield from _kept(spec, "left", block, new.probe(Probe(block, spec.access, told_apart(spec)), chunk), "new")
+        found = old["right"].probe(Probe(block, spec.access, spec.terms), chunk)
+        yield from _kept(spec, "left", block, found, "old", leaving)
+        found = new.probe(Probe(block, spec.access, told_apart(spec)), chunk)
+        yield from _kept(spec, "left", block, found, "new", leaving)
     if len(asking["right"]):
         block = asking["right"]
         found = old["left"].probe(Probe(block, spec.access_of("right"), spec.terms_of("right")), chunk)
-        yield from _kept(spec, "right", block, found, "old")
+        yield from _kept(spec, "right", block, found, "old", leaving)
 
 
 def told_apart(spec: JoinSpec) -> tuple[Term, ...]:
@@ -129,13 +139,11 @@ def told_apart(spec: JoinSpec) -> tuple[Term, ...]:
     return (*spec.terms, Term(number, Op.NE, number))
 
 
-def _kept(spec: JoinSpec, side: Side, block: Block, matches: Iterator[Matches], among: str) -> Iterator[Pairs]:
-    for match in portions(block, matches):
-        probing, stored = block.payload.take(pa.array(match.probe)), match.run.payload.take(pa.array(match.stored))
-        pairs = Pairs(probing, stored) if side == "left" else Pairs(stored, probing)
-        if spec.unordered:
-            pairs = _oriented(spec, side, block, match, among, pairs)
-        yield pairs
+def _kept(
+    spec: JoinSpec, side: Side, block: Block, matches: Iterator[Matches], among: str, leaving: Leaving
+) -> Iterator[Pairs]:  # fmt: skip
+    for match, pairs in portions(side, block, matches, leaving):
+        yield _oriented(spec, side, block, match, among, pairs) if spec.unordered else pairs
 
 
 def _oriented(spec: JoinSpec, side: Side, block: Block, match: Matches, among: str, pairs: Pairs) -> Pairs:

@@ -16,6 +16,7 @@ import numpy as np
 
 from weft.engine.arrivals import Arrivals
 from weft.engine.clock import advance, expired_before, late_rows
+from weft.engine.leaving import Leaving
 from weft.engine.pairs import Pairs, once, pairs_of
 from weft.engine.route import HOME, PROBE, STORE
 from weft.index import Index, Probe, Run, make_index
@@ -52,9 +53,11 @@ class Step(Generic[Found]):
 
 
 def step(
-    spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK, task: int = 0
-) -> Step[Pairs]:
+    spec: JoinSpec, index: str, state: TaskState, arrivals: Arrivals, chunk: int = CHUNK, task: int = 0,
+    leaving: Leaving | None = None,
+) -> Step[Pairs]:  # fmt: skip
     """Join one batch. The state after it does not depend on the pairs being drawn."""
+    leaving = leaving or Leaving()
     blocks, roles = arrivals.blocks, arrivals.roles
     fresh = {side: blocks[side].filter((roles[side] & STORE) != 0) for side in SIDES}
     asking = {side: blocks[side].filter((roles[side] & PROBE) != 0) for side in SIDES}
@@ -80,11 +83,11 @@ def step(
             new = index_of(spec, index, "right", (), state.before["right"])
             if len(fresh["right"]):
                 new.insert(fresh["right"])
-            yield from once(spec, asking, old, new, chunk)
+            yield from once(spec, asking, old, new, chunk, leaving)
             return
         right = index_of(spec, index, "right", runs["right"], before["right"])
-        yield from _found(spec, "left", asking["left"], right, chunk)
-        yield from _found(spec, "right", asking["right"], old["left"], chunk)
+        yield from _found(spec, "left", asking["left"], right, chunk, leaving)
+        yield from _found(spec, "right", asking["right"], old["left"], chunk, leaving)
 
     return finished(spec, state, after, arrivals, fresh, asking, pairs, task)
 
@@ -109,10 +112,12 @@ def finished(
     return Step(after, stats, view, pairs)
 
 
-def _found(spec: JoinSpec, side: Side, block: Block, index: Index, chunk: int) -> Iterator[Pairs]:
+def _found(
+    spec: JoinSpec, side: Side, block: Block, index: Index, chunk: int, leaving: Leaving
+) -> Iterator[Pairs]:  # fmt: skip
     if len(block):
         probe = Probe(block, spec.access_of(side), spec.terms_of(side))
-        yield from pairs_of(side, block, index.probe(probe, chunk))
+        yield from pairs_of(side, block, index.probe(probe, chunk), leaving)
 
 
 def index_of(spec: JoinSpec, name: str, side: Side, runs: tuple[Run, ...], before: int) -> Index:

@@ -5,6 +5,9 @@ breaks ties, so the order is stable. Radix sort looks at the leading bits alone,
 stands wrong is a few neighbours, and they are inserted where they belong. Keys so crowded that this does not pay go to
 `np.sort`, which is vectorised. Keys too wide to fit lose low bits; the few rows that then stand wrong are repaired, or,
 when they are many, the words are sorted the slow way.
+
+Rows mostly arrive in order of their first column. Words that ascend are only copied; by a second column only the rows of each
+group are put in order.
 """
 
 from __future__ import annotations
@@ -131,6 +134,35 @@ def repair(words: Words, order: Rows) -> bool:
     return True
 
 
+@kernel
+def ascending(words: Words) -> bool:
+    """Tell whether words never fall; the first that does is the last one looked at."""
+    for i in range(1, len(words)):  # noqa: SIM110  Numba knows no generators
+        if words[np.uint64(i)] < words[np.uint64(i - 1)]:
+            return False
+    return True
+
+
+@kernel
+def order_groups(first: Words, second: Words, order: Rows) -> bool:
+    """Order rows whose first words ascend by the second one; give up where they do not ascend, or groups are large."""
+    budget, begin = 16 * len(order) + 64, 0
+    for i in range(len(order)):
+        if i > 0 and first[i] != first[i - 1]:
+            if first[i] < first[i - 1]:
+                return False
+            begin = i
+        key, j = second[i], i
+        while j > begin and second[order[j - 1]] > key:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = i
+        budget -= i - j
+        if budget < 0:
+            return False
+    return True
+
+
 class SortedRows(NamedTuple):
     """Rows in ascending order of some columns, and the columns in that order."""
 
@@ -152,6 +184,9 @@ def sort_by(columns: Sequence[Words]) -> SortedRows:
     if len(columns) == 1:
         return _sort_one(columns[0])
     first, second = columns
+    near = aligned(len(first), np.int32)
+    if order_groups(first, second, near):  # rows arrive in order of the first column, mostly
+        return SortedRows(near, (first[near], second[near]))
     joined = _join(first, second)
     if joined is not None:
         rows = _sort_one(joined).rows
@@ -178,6 +213,10 @@ def _sort_one(words: Words) -> SortedRows:
     n = len(words)
     if n < 2:
         return SortedRows(np.arange(n, dtype=np.int32), (words,))
+    if ascending(words):
+        rows, keys = aligned(n, np.int32), aligned(n, np.int64)
+        rows[:], keys[:] = np.arange(n, dtype=np.int32), words
+        return SortedRows(rows, (keys,))
     low, high = extent(words)
     bits = (n - 1).bit_length()
     wide = (high - low).bit_length() + bits

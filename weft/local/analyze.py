@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.types as pt
 from sqlglot import exp
 
+from weft.engine import TEXTS
 from weft.errors import SpecError
 from weft.local.expr import (
     INT_DIGITS,
@@ -56,6 +57,10 @@ class Analyzed:
     left_only: Compiled | None = None
     right_only: Compiled | None = None
     residual: Compiled | None = None
+    texts: tuple[tuple[str, str], ...] = ()
+    """Left and right columns of text that the residual compares for equality: the engine can do that by itself..."""
+    beyond: Compiled | None = None
+    """... and then this is left of the residual."""
 
     def alias(self, side: Side) -> str:
         """Return what the condition calls a side."""
@@ -115,6 +120,8 @@ class _Parts:
         self.keys: dict[str, dict[str, Compiled]] = {alias: {} for alias in aliases}
         self.only: dict[str, list[exp.Expr]] = {alias: [] for alias in aliases}
         self.residual: list[exp.Expr] = []
+        self.beyond: list[exp.Expr] = []
+        self.texts: list[tuple[str, str]] = []
         self.compares: list[Compare] = []
 
     def place(self, conjunct: exp.Expr) -> None:
@@ -130,6 +137,11 @@ class _Parts:
                 self.compares.append(compare)
             if compare is None or compare.weak:
                 self.residual.append(conjunct)
+                texts = self._texts(conjunct, compare)
+                if texts is None:
+                    self.beyond.append(conjunct)
+                else:
+                    self.texts.append(texts)
 
     def finish(self, text: str) -> Analyzed:
         """Compile what is left over and put all parts together."""
@@ -137,8 +149,23 @@ class _Parts:
         condition = Condition(
             text, tuple(self.compares), _joined(self.residual), _joined(self.only[left]), _joined(self.only[right])
         )
-        rest = [self._compiled(parts) for parts in (self.only[left], self.only[right], self.residual)]
-        return Analyzed(condition, self.aliases, self.keys[left], self.keys[right], *rest)
+        only = [self._compiled(self.only[alias]) for alias in self.aliases]
+        residual = self._compiled(self.residual)
+        return Analyzed(
+            condition, self.aliases, self.keys[left], self.keys[right], only[0], only[1], residual, tuple(self.texts),
+            self._compiled(self.beyond) if self.texts else residual,
+        )  # fmt: skip
+
+    def _texts(self, conjunct: exp.Expr, compare: Compare | None) -> tuple[str, str] | None:
+        """Return both columns of an equality of plain columns of one type of text."""
+        if compare is None or compare.op is not Op.EQ or self.unordered or not isinstance(conjunct, exp.EQ):
+            return None
+        sides = self._left_and_right(conjunct.left, conjunct.right)
+        found = [side.unnest() for side in sides or ()]
+        if not found or not all(isinstance(side, exp.Column) for side in found):
+            return None
+        one, two = (self.schemas[alias].field(side.name).type for alias, side in zip(self.aliases, found, strict=True))
+        return (found[0].name, found[1].name) if one == two and one in TEXTS else None
 
     def _compiled(self, parts: list[exp.Expr]) -> Compiled | None:
         return compile_expression(_conjunction(parts), self.schemas) if parts else None

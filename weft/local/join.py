@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
-from weft.engine import Job, Pairs, RowJoiner
+from weft.engine import Job, Leaving, Pairs, RowJoiner
 from weft.errors import SpecError
 from weft.local.analyze import Analyzed, analyze
 from weft.local.arrow import Batches, Tabular, as_schema, as_table, fed_parts, joined_batches, shown
@@ -74,7 +74,10 @@ class Join:
             for side, schema in zip(SIDES, (left, right), strict=True)
         }
         payload = {side: sources[side].payload for side in SIDES}
-        self.job = Job(self.spec, self.choice.scheme, self.choice.index, tasks, payload)
+        # Where pairs decide whether a row leaves at all, the whole residual does.
+        self.rest = self.analyzed.residual if self.kind.preserved else self.analyzed.beyond
+        leaving = Leaving() if self.kind.preserved else self._leaving(payload)
+        self.job = Job(self.spec, self.choice.scheme, self.choice.index, tasks, payload, leaving=leaving)
         fingerprint = self.spec.fingerprint()
         self.store: StateStore = MemoryStore(fingerprint) if state is None else opened(state, fingerprint)
         accept = self._accept if self.kind.preserved and self.analyzed.residual is not None else None
@@ -103,6 +106,21 @@ class Join:
         streams = zip(SIDES, (left,) if self.spec.self_join and right is None else (left, right), strict=False)
         return joined_batches(self.feed, self.schema, streams, self.finish if self.kind.unmatched else None)
 
+    def _leaving(self, payload: dict[Side, pa.Schema]) -> Leaving:
+        """Return what selection and residual read; of a side that they do not read one column, for its rows."""
+        read, aliases = set(self.projection.columns), self.analyzed.aliases
+        if self.rest is not None:  # of a self join it may be read with the sides exchanged
+            both = self.spec.self_join
+            read |= {(alias, name) for said, name in self.rest.columns for alias in (aliases if both else (said,))}
+        columns: dict[Side, tuple[str, ...]] = {}
+        for side, alias in zip(SIDES, aliases, strict=True):
+            names = self.schemas[side].names
+            at = [number for number, name in enumerate(names) if (alias, name) in read]
+            columns[side] = tuple(payload[side].names[number] for number in at or range(min(1, len(names))))
+        left, right = ({name: of.names[number] for number, name in enumerate(self.schemas[side].names)}
+                       for side, of in payload.items())  # fmt: skip
+        return Leaving(columns, tuple((left[one], right[two]) for one, two in self.analyzed.texts))
+
     def finish(self) -> Iterator[pa.Table]:
         """End the input: yield the unmatched rows whose windows are still open."""
         yield from self.projected(self.run.feed((), (), last=True))
@@ -124,12 +142,15 @@ class Join:
 
     def _named(self, pairs: Pairs) -> tuple[pa.Table, pa.Table]:
         """Give the columns their own names; a semi or anti join has no right ones."""
-        left = pairs.left.rename_columns(self.schemas["left"].names)
-        return left, pairs.right.rename_columns(self.schemas["right"].names[: pairs.right.num_columns])
+        left, right = (
+            table.rename_columns([self.schemas[side].names[int(name[1:])] for name in table.column_names])
+            for side, table in zip(SIDES, (pairs.left, pairs.right), strict=True)
+        )
+        return left, right
 
     def _kept(self, pairs: Pairs) -> tuple[pa.Table, pa.Table]:
         left, right = self._named(pairs)
-        residual, (one, two) = self.analyzed.residual, self.analyzed.aliases
+        residual, (one, two) = self.rest, self.analyzed.aliases
         if residual is None or self.kind.preserved:  # decided before (`_accept`)
             return left, right
         keep = _true(residual.evaluate({one: left, two: right}))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -82,6 +82,12 @@ class Projection:
         return {
             name: ordered[source] for name, source in found if not isinstance(source, Compiled) and source in ordered
         }
+
+    @property
+    def columns(self) -> Iterator[tuple[str, str]]:
+        """Yield the columns that are read, each by alias and name."""
+        for source in self.sources:
+            yield from source.columns if isinstance(source, Compiled) else (source,)
 
     def apply(self, left: pa.Table, right: pa.Table) -> pa.Table:
         """Make the output of pairs: row i of `left` with row i of `right`."""
