@@ -59,17 +59,17 @@ def job_file_page() -> str:
     parts = [_ABOUT.format(example=_EXAMPLE.read_text(encoding="utf-8"))]
     parts.append("## The top of the file\n\n" + _rows(TABLES[""], KEYS[""]))
     same = "`[right]` and `[stream]` have the same keys. A self join has `[stream]` instead of `[left]` and `[right]`."
-    parts.append(f"## `[left]`, `[right]`, `[stream]`\n\n{same}\n\n" + _rows(TABLES["left"], KEYS["left"]))
+    parts.append(f"## `[left]`, `[right]`, `[stream]`\n\n{same}\n\n" + _rows(TABLES["left"], KEYS.get("left", {})))
     rest = [name for name in TABLES if name not in ("", "left", "right", "stream")]
-    parts += [f"## `[{name}]`\n\n" + _rows(TABLES[name], KEYS[name]) for name in rest]
+    parts += [f"## `[{name}]`\n\n" + _rows(TABLES[name], KEYS.get(name, {})) for name in rest]
     parts.append(
         "## `[join].window`\n\nAn inline table. `kind` decides which other keys there are. "
         "[Choosing a window](../guide/windows.md) explains the kinds."
     )
     for kind, fields in WINDOWS.items():
         keys = {key: field for key, field in fields.items() if key != "kind"}
-        table = "\n\n" + _rows(keys, WINDOW_KEYS[kind]) if keys else ""
-        parts.append(f'### `kind = "{kind}"`\n\n{WINDOW_KINDS[kind]}{table}')
+        table = "\n\n" + _rows(keys, WINDOW_KEYS.get(kind, {})) if keys else ""
+        parts.append(f'### `kind = "{kind}"`\n\n{WINDOW_KINDS.get(kind, "")}{table}')
     return "\n\n".join(parts) + "\n"
 
 
@@ -80,5 +80,5 @@ def _rows(fields: Mapping[str, Field], about: Mapping[str, str]) -> str:
         if field.choices:
             value = "one of " + ", ".join(f"`{choice}`" for choice in field.choices)
         example = f" Example: `{field.example}`." if field.example else ""
-        rows.append(f"| `{key}` | {value} | {about[key]}{example} |")
+        rows.append(f"| `{key}` | {value} | {about.get(key, '')}{example} |")
     return "\n".join(rows)

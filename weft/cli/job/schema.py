@@ -44,11 +44,11 @@ def job_schema() -> dict[str, Any]:
     >>> schema["required"], schema["$defs"]["trigger"]["properties"]["available_now"]["type"]
     (['checkpoint', 'join', 'sink'], 'boolean')
     """
-    below = {name: _table(name, fields, KEYS[name]) for name, fields in TABLES.items() if name}
+    below = {name: _table(name, fields, KEYS.get(name, {})) for name, fields in TABLES.items() if name}
     below["join"]["properties"]["window"] = {"description": KEYS["join"]["window"], **_windows()}
     top = _table("", TABLES[""], KEYS[""])
     for name in below:
-        top["properties"][name] = {"$ref": f"#/$defs/{name}", "description": KEYS[""][name]}
+        top["properties"][name] = {"$ref": f"#/$defs/{name}", "description": KEYS[""].get(name, "")}
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",  # what editors for TOML read
         "title": "Weft job file",
@@ -100,7 +100,7 @@ def _windows() -> dict[str, Any]:
     """Return the schema of `[join].window`: the keys depend on the kind."""
     kinds = []
     for kind, fields in WINDOWS.items():
-        table = _table("", fields, WINDOW_KEYS[kind])
-        table["properties"]["kind"] = {"const": kind, "description": WINDOW_KINDS[kind]}
-        kinds.append({"title": kind, "description": WINDOW_KINDS[kind], **table})
+        table = _table("", fields, WINDOW_KEYS.get(kind, {}))
+        table["properties"]["kind"] = {"const": kind, "description": WINDOW_KINDS.get(kind, "")}
+        kinds.append({"title": kind, "description": WINDOW_KINDS.get(kind, ""), **table})
     return {"type": "object", "required": ["kind"], "oneOf": kinds}
