@@ -17,6 +17,7 @@ __all__ = [
     "NoSuchState",
     "SpecError",
     "StateError",
+    "StateLost",
     "StateMismatch",
     "UnknownColumn",
     "UnknownName",
@@ -105,21 +106,21 @@ class StateError(WeftError, RuntimeError):
     """A state file is missing, torn, altered or foreign."""
 
     @classmethod
-    def torn(cls, path: str, why: str) -> Self:
+    def torn(cls, path: str, why: str) -> StateError:
         """Name a file whose content cannot be trusted."""
-        return cls.of(
+        return StateLost.of(
             f"{path} is damaged: {why}.",
             "Weft joins only from state it can verify.",
-            "`weft state show` names the last good batch; restore the file from a backup, or start from a new checkpoint.",
+            "restore the file from a backup, or go back to the last whole batch: `weft state rollback`.",
         )
 
     @classmethod
-    def foreign(cls, path: str, why: str) -> Self:
+    def foreign(cls, path: str, why: str) -> StateError:
         """Name a file that is intact but does not belong where it is."""
-        return cls.of(
+        return StateLost.of(
             f"{path} does not belong here: {why}.",
             "All state files must come from one history: one query, its batches in order, none rolled back.",
-            "restore the original files, or start from a new checkpoint.",
+            "restore the original files, or go back to the last whole batch: `weft state rollback`.",
         )
 
     @classmethod
@@ -133,6 +134,10 @@ class StateError(WeftError, RuntimeError):
             "start the query again: the whole batch then runs again. If this happens often, write nondeterministic values "
             "(sums of doubles, random values, the first of several duplicates) to files or Kafka, and join from there.",
         )
+
+
+class StateLost(StateError):
+    """A file that the next batch needs is missing, damaged or foreign; an older batch may be whole."""
 
 
 class NoSuchState(StateError, LookupError):

@@ -6,14 +6,18 @@ import shutil
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from pyarrow import fs
 
 from tests.observe.leftover_states import ONE, TWO, age, spark_checkpoint, stored
 from weft.errors import NoSuchState, StateError
+from weft.index import Run
 from weft.observe import asked_for, remove_query, stale_queries
 from weft.observe.leftovers import look_at
-from weft.state import Folder, open_folder
+from weft.state import Folder, TablePin, TableShelf, open_folder
+from weft.types import Block
 
 TEN = timedelta(minutes=10)
 
@@ -194,3 +198,27 @@ def test_the_checkpoint_of_another_query_is_none(tmp_path) -> None:
     for content in ("", "{", "{}", '{"id": 7}', "[]"):
         (tmp_path / "metadata").write_text(content, encoding="utf-8")
         assert not look_at(str(tmp_path), ONE, beside=True).gone
+
+
+def test_the_tables_of_a_query_go_with_it(tmp_path) -> None:
+    """Versions that another query's batches name stay, and so do queries that nobody named and that have only tables."""
+    state = tmp_path / "state"
+    stored(state)
+    shelf, schema = TableShelf(str(state)), pa.schema({"r0": pa.int64()})
+    block = Block(np.zeros((1, 3), np.int64), np.zeros(3, np.uint32), pa.table({"r0": [1, 2, 3]}, schema=schema))
+    mine, shared, theirs = (
+        TablePin(
+            shelf.write(start, "0-0-0123abcd.arrow", Run.of(block, np.arange(3))), f"run of {start}", "join", "spec"
+        )
+        for start in ("mine", "shared", "theirs")
+    )
+    shelf.pinned(ONE, 0, mine)
+    shelf.pinned(f"{ONE}.names", 0, shared)
+    shelf.pinned(TWO, 0, theirs)
+    shelf.pinned(TWO, 1, shared)
+    assert judged(state) == ({ONE: "checkpoint unknown"}, {TWO: "only tables"})
+    folder = open_folder(str(state))
+    remove_query(folder, asked_for(folder, ONE))
+    assert sorted(path.name for path in (state / "tables").iterdir()) == [TWO, "shared", "theirs"]
+    remove_query(folder, asked_for(folder, TWO))
+    assert not list((state / "tables").iterdir())

@@ -28,6 +28,8 @@ KNOWN = {
     "state/reports.py": "which of several reports of a task is shown to people; what tells attempts apart is in their names",
     "observe/listing.py": "shown to people, and asked by `weft state rm`",
     "cli/state.py": "`weft state rm` keeps what was written lately, or in the future",
+    "cli/rollback.py": "`weft state rollback` takes a query that wrote lately for one that runs; its time names the copies",
+    "observe/rollback.py": "the same",
     "kernels/jit.py": "the oldest compiled kernels go",
 }
 

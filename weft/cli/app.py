@@ -21,7 +21,7 @@ state_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings=SETTINGS,
-    help="Inspect or remove the state of queries.",
+    help="Inspect or remove the state of queries, or take a query back to an older batch.",
 )
 app.add_typer(state_app, name="state")
 
@@ -237,6 +237,41 @@ def state_rm(
     from weft.cli.state import remove_state
 
     return remove_state(path, query, stale=stale, idle=idle, dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+@state_app.command(
+    "rollback",
+    epilog=examples("weft state rollback /var/weft 3f2a --dry-run", "weft state rollback /var/weft 3f2a --to 41"),
+)
+@guarded
+def state_rollback(
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The state= of the joins.", show_default=False)],
+    query: Annotated[str, typer.Argument(metavar="QUERY", help="The start of a query's id.", show_default=False)],
+    to: Annotated[
+        int | None,
+        typer.Option(help="The last batch that stays; by default the last one that is whole.", show_default=False),
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="The checkpoint, if it is not where the query noted it.", show_default=False)
+    ] = None,
+    sink: Annotated[
+        str | None, typer.Option(help="The folder of a file sink, if the query has not noted it.", show_default=False)
+    ] = None,
+    repeats: Annotated[
+        bool, typer.Option("--repeats", help="The sink takes batch numbers again that it has seen.")
+    ] = False,
+    idle: Annotated[int, typer.Option(min=0, help="Refuse if the query wrote within this many minutes.")] = 10,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> int:
+    """Take a stopped query back to an older batch: state, checkpoint and the log of a file sink. Keeps a copy; asks first."""
+    from weft.cli.rollback import rollback_state
+
+    return rollback_state(
+        path, query, to=to, checkpoint=checkpoint, sink=sink, repeats=repeats, idle=idle, dry_run=dry_run, yes=yes,
+        as_json=as_json,
+    )  # fmt: skip
 
 
 def main() -> None:

@@ -14,11 +14,10 @@ from typing import Any
 from weft.errors import NoSuchState, SpecError, WeftError
 from weft.observe.listing import contents, find_query
 from weft.observe.metrics import Migration, imbalance, read_batch
-from weft.observe.verify import Damage, Verifier
 from weft.routing import plan_from_json
 from weft.spec import read_self_join
 from weft.spec.options import microseconds
-from weft.state import Folder, Manifest
+from weft.state import Damage, Folder, Manifest, Verifier
 from weft.types import SIDES, WORD_MIN, Side
 
 __all__ = ["ClockView", "QueryView", "TaskContents", "clock_view", "inspect_query"]

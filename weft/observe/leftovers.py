@@ -17,7 +17,7 @@ from pyarrow import fs
 
 from weft.errors import NoSuchState, StateError, WeftError
 from weft.observe.listing import contents, entries, is_link, is_query
-from weft.state import Care, Folder, known_checkpoint, open_folder, read_sealed
+from weft.state import Care, Folder, known_checkpoint, open_folder, queries_with_tables, read_sealed, remove_tables
 
 __all__ = ["CheckpointStatus", "Leftover", "asked_for", "look_at", "remove_query", "stale_queries"]
 
@@ -102,6 +102,7 @@ def remove_query(state: Folder, one: Leftover) -> None:
                 if not inner.endswith(".json") and not inner.startswith("."):
                     (folder / inner).delete_all()
             folder.delete_all()
+        remove_tables(state, one.query)
     except OSError as error:
         raise StateError.of(f"{state}/{one.query} cannot be removed: {error}.", "", "check its permissions.") from error
 
@@ -115,6 +116,9 @@ def _stored(state: Folder, only: str = "") -> list[Leftover]:
         ours = info.type == fs.FileType.Directory and query and query == (only or query) and not is_link(state, info)
         if ours and _is_weft(state / name, query):
             groups.setdefault(query, []).append(name)
+    for query in sorted(queries_with_tables(state) - set(groups)):
+        if _SPARK.fullmatch(query) and query == (only or query):
+            groups[query] = []
     return [_judged(state, query, names) for query, names in groups.items()]
 
 
@@ -156,6 +160,8 @@ def _stale(one: Leftover, idle: timedelta, now: datetime) -> Leftover:
     """Say whether a query is stale; one that is not stays."""
     if one.stays or one.why == "checkpoint there":
         return replace(one, stays=True)
+    if not one.folders:
+        return replace(one, why="only tables", note="name it to remove them", stays=True)
     if not _SPARK.fullmatch(one.query):
         return replace(one, why="not a Spark query", note="it needs no checkpoint; name it to remove it", stays=True)
     if idle and (one.written is None or now - one.written < idle):

@@ -33,6 +33,7 @@ from weft.errors import WeftError, WeftWarning
 from weft.spark.analysis import DELAY, ENDLESS, LAG, spark_delay, stripped
 from weft.spark.observed import follow_late_rows
 from weft.spark.state_place import JOIN, StatePlace, check_restart, check_whole
+from weft.spark.way_back import with_way_back
 from weft.spec.disorder import readable
 from weft.spec.options import show_duration
 
@@ -198,10 +199,12 @@ def told(error: Any) -> Any:
     cause = weft_error(report)
     if cause is None:
         return error
+    query = re.search(r"Query \[id = ([^,\]]*)[^\]]*\]", report)
+    if query:
+        cause = with_way_back(cause, query[1], (join.where.path for join in _JOINS.values()))
     known = captured.CapturedException if isinstance(error, captured.UnknownException) else type(error)
     mixed: Any = type(type(cause).__name__, (known, type(cause)), {"__module__": type(cause).__module__})
     new = mixed.__new__(mixed)
     new.__dict__.update(error.__dict__)
-    query = re.search(r"Query \[id = [^\]]*\]", report)
     new._desc = f"{cause}\n\nRaised in a task of {query[0] if query else 'Spark'}. Its log has the traceback."
     return new.with_traceback(error.__traceback__)

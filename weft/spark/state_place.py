@@ -123,7 +123,7 @@ def check_restart(query: StreamingQuery, store: StateStore, spec: JoinSpec) -> N
         store.check(str(read_sealed(store.folder, "spec.json")["fingerprint"]), spec.identity())
     if checkpoint is not None:
         with contextlib.suppress(OSError, StateError):  # it serves people only, and no batch waits for it
-            note_checkpoint(store.folder, checkpoint)
+            note_checkpoint(store.folder, checkpoint, _sink_of(query))
 
 
 def _check_copy(query: str, store: StateStore, checkpoint: str) -> None:
@@ -178,6 +178,15 @@ def checkpoint_of(query: StreamingQuery) -> str | None:
         return str(running.resolvedCheckpointRoot())
     except (Py4JError, AttributeError, TypeError):
         return None
+
+
+def _sink_of(query: StreamingQuery) -> str:
+    """Return what a query writes to, as Spark calls it; "" where this Spark does not say."""
+    try:
+        running: Any = query._jsq.streamingQuery()
+        return str(running.sink().toString())
+    except (Py4JError, AttributeError, TypeError):
+        return ""
 
 
 def _planned(spark: SparkSession, path: str) -> set[tuple[str, int]]:

@@ -17,7 +17,7 @@ from itertools import count
 from random import SystemRandom
 from typing import TypeVar
 
-from weft.errors import StateError
+from weft.errors import StateError, StateLost
 
 __all__ = ["GaveUp", "missing", "patiently", "undeleted", "unread", "unwritten"]
 
@@ -79,11 +79,11 @@ _CLOSED = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 def missing(path: str) -> StateError:
     """Tell which file is gone."""
-    return StateError.of(
+    return StateLost.of(
         f"{path} is missing.",
         "An earlier batch of this query wrote it, and the query needs it to continue.",
-        "restore the state folder, or start from a new checkpoint to rebuild the state; "
-        "inside foreachBatch, consume the whole DataFrame of every batch.",
+        "restore the file, or go back to the last whole batch: `weft state rollback`; inside foreachBatch, consume "
+        "the whole DataFrame of every batch.",
     )
 
 

@@ -1,7 +1,8 @@
 """Who goes on with the state of a query: the run that came last, from one checkpoint.
 
     <state>/<query id>/owner.json       the run of the query that holds the state, its join, and the runs before it
-    <state>/<query id>/checkpoint.json  where the checkpoint of the query is, so that state nobody can go on from is found
+    <state>/<query id>/checkpoint.json  where the checkpoint of the query is, so that state nobody can go on from is found, and
+                                        what the query writes to
 
 Two drivers may work on one checkpoint, or on copies of it: the first one was taken for dead and only slept. Every start of
 a query is a run with an id of its own. Its task 0 takes the state over, and from then on the runs before it are refused
@@ -20,7 +21,7 @@ from weft.errors import StateError, WeftError
 from weft.state.folder import Folder
 from weft.state.sealed import find_sealed, read_sealed, write_sealed
 
-__all__ = ["CHECKPOINT", "Holder", "is_spark_run", "known_checkpoint", "note_checkpoint"]
+__all__ = ["CHECKPOINT", "Holder", "is_spark_run", "known_checkpoint", "known_sink", "note_checkpoint"]
 
 OWNER = "owner.json"
 _RUN = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -113,24 +114,33 @@ def _owner(folder: Folder) -> dict[str, Any]:
 CHECKPOINT = "checkpoint.json"
 
 
-def note_checkpoint(folder: Folder, path: str) -> None:
-    """Write down where the checkpoint of a query is, as Spark resolved it; nothing is written where that is known.
+def note_checkpoint(folder: Folder, path: str, sink: str = "") -> None:
+    """Write down where the checkpoint of a query is, as Spark resolved it, and what it writes to; nothing where that is known.
 
     >>> from tempfile import TemporaryDirectory
     >>> from weft.state import open_folder
     >>> with TemporaryDirectory() as where:
-    ...     note_checkpoint(open_folder(where), "file:/var/checkpoint")
-    ...     known_checkpoint(open_folder(where))
-    'file:/var/checkpoint'
+    ...     note_checkpoint(open_folder(where), "file:/var/checkpoint", "FileSink[file:/var/pairs]")
+    ...     known_checkpoint(open_folder(where)), known_sink(open_folder(where))
+    ('file:/var/checkpoint', 'FileSink[file:/var/pairs]')
     """
-    if known_checkpoint(folder) != path:
-        write_sealed(folder, CHECKPOINT, {"path": path})
+    if (known_checkpoint(folder), known_sink(folder)) != (path, sink):
+        write_sealed(folder, CHECKPOINT, {"path": path, "sink": sink})
 
 
 def known_checkpoint(folder: Folder) -> str | None:
     """Return where the checkpoint of a query is; None where nobody has said so, or what was said is damaged."""
+    return _noted(folder, "path") or None
+
+
+def known_sink(folder: Folder) -> str:
+    """Return what a query writes to, as Spark calls it; "" where nobody has said so."""
+    return _noted(folder, "sink")
+
+
+def _noted(folder: Folder, what: str) -> str:
     try:
-        path = read_sealed(folder, CHECKPOINT)["path"] if folder.exists(CHECKPOINT) else None
-    except (WeftError, OSError, KeyError, TypeError, ValueError):
-        return None
-    return path if isinstance(path, str) and path else None
+        found = read_sealed(folder, CHECKPOINT).get(what) if folder.exists(CHECKPOINT) else None
+    except (WeftError, OSError, TypeError, ValueError):
+        return ""
+    return found if isinstance(found, str) else ""

@@ -12,6 +12,7 @@ by another start too, finds its pin.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -27,7 +28,7 @@ from weft.state.places import open_folder
 from weft.state.sealed import read_sealed, write_sealed
 from weft.state.segments import Segment, write_segment
 
-__all__ = ["TablePin", "TableShelf", "TableVersion"]
+__all__ = ["TablePin", "TableShelf", "TableVersion", "queries_with_tables", "remove_tables"]
 
 _NEWEST = "newest.json"
 
@@ -105,7 +106,7 @@ class TableShelf:
     def pinned(self, query: str, batch: int, mine: TablePin) -> TablePin:
         """Return what a batch sees, and pin it if nobody has; `mine` is what this start has read."""
         folder, name = self.folder / query, f"{batch}.json"
-        found = self._pin(folder, name) if folder.exists(name) else None
+        found = _read_pin(folder, name) if folder.exists(name) else None
         if found is not None and found.run == mine.run and found.join != mine.join:
             raise StateError.of(
                 f"Two joins of one query keep their tables in {folder}.",
@@ -118,7 +119,7 @@ class TableShelf:
         chosen = mine
         if found is None:
             before = max((number for number in _batches(folder) if number < batch), default=None)
-            last = None if before is None else self._pin(folder, f"{before}.json")
+            last = None if before is None else _read_pin(folder, f"{before}.json")
             if last is not None and (last.run, last.join) == (mine.run, mine.join):
                 chosen = last
         self._write(folder, name, chosen)
@@ -137,8 +138,8 @@ class TableShelf:
         old = [number for number in _batches(folder) if number < batch - retain]
         if not old:
             return
-        gone = {number: self._pin(folder, f"{number}.json") for number in old}
-        kept = [self._pin(folder, f"{number}.json") for number in _batches(folder) if number not in gone]
+        gone = {number: _read_pin(folder, f"{number}.json") for number in old}
+        kept = [_read_pin(folder, f"{number}.json") for number in _batches(folder) if number not in gone]
         starts = {pin.version.start for pin in kept} | {mine.version.start}
         for start in {pin.version.start for pin in gone.values()} - starts:
             self.forget(start)
@@ -153,16 +154,38 @@ class TableShelf:
     def _write(self, folder: Folder, name: str, pin: TablePin) -> None:
         write_sealed(folder, name, {**asdict(pin), "version": pin.version.to_json()})
 
-    def _pin(self, folder: Folder, name: str) -> TablePin:
-        body = read_sealed(folder, name)
-        try:
-            made = TablePin(
-                TableVersion.of_json(body["version"]), body["run"], body["join"], body["fingerprint"]
-            )  # fmt: skip
-            check_shape(made)
-        except (KeyError, TypeError, ValueError, AttributeError):
-            raise StateError.torn(f"{folder}/{name}", "it does not name the version of a table") from None
-        return made
+
+def _read_pin(folder: Folder, name: str) -> TablePin:
+    body = read_sealed(folder, name)
+    try:
+        made = TablePin(TableVersion.of_json(body["version"]), body["run"], body["join"], body["fingerprint"])
+        check_shape(made)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise StateError.torn(f"{folder}/{name}", "it does not name the version of a table") from None
+    return made
+
+
+def queries_with_tables(state: Folder) -> set[str]:
+    """Return the ids of the queries whose batches have pinned a version of a table."""
+    tables = state / "tables"
+    return {name.partition(".")[0] for name in tables.names() if any(_batches(tables / name))}
+
+
+def remove_tables(state: Folder, query: str) -> None:
+    """Delete the pins of a query that is removed, and the versions that no other query's pin names."""
+    tables = state / "tables"
+    starts: dict[str, set[str]] = {}
+    for name in tables.names():
+        named = starts.setdefault(name, set())
+        for batch in _batches(tables / name):
+            with contextlib.suppress(StateError):  # damaged: it names nothing that can be found
+                named.add(_read_pin(tables / name, f"{batch}.json").version.start)
+    gone = [name for name in starts if name.partition(".")[0] == query]
+    held = {start for name, named in starts.items() if name not in gone for start in named}
+    for start in {start for name in gone for start in starts[name]} - held:
+        (tables / start).delete_all()
+    for name in gone:
+        (tables / name).delete_all()
 
 
 def _batches(folder: Folder) -> Iterator[int]:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
 from weft.errors import StateError, WeftError
-from weft.observe.listing import batches_of
 from weft.routing import plan_from_json
-from weft.state import Folder, Manifest, Segment, content_of, has_reported, read_sealed
+from weft.state.collect import versions
+from weft.state.contents import content_of
+from weft.state.folder import Folder
+from weft.state.reports import has_reported
+from weft.state.sealed import read_sealed
+from weft.state.segments import Segment
+from weft.state.task import Manifest
 
 __all__ = ["Damage", "Verifier"]
 
@@ -23,10 +29,13 @@ class Damage:
 
 
 class Verifier:
-    """Reads what a query has on disk and remembers what is wrong with it. `deep` compares checksums of segments too."""
+    """Reads what a query has on disk and remembers what is wrong with it. `deep` compares checksums of segments too.
 
-    def __init__(self, query: Folder, *, deep: bool = True) -> None:
-        self.query, self.deep = query, deep
+    What somebody has found damaged already is `known`, by path, and not read again.
+    """
+
+    def __init__(self, query: Folder, *, deep: bool = True, known: Collection[str] = ()) -> None:
+        self.query, self.deep, self.known = query, deep, known
         self.damage: list[Damage] = []
         self.unfinished = ""
         self._documents: dict[str, dict[str, Any]] = {}
@@ -43,7 +52,7 @@ class Verifier:
     def versions(self, task: int) -> list[int]:
         """Return the batches of which one task has a manifest."""
         if task not in self._versions:
-            found = batches_of(self.query, task)
+            found = sorted(versions(self.query / str(task)))
             newest = self._manifest(task, found[-1], must=False) if found else None
             oldest = newest.oldest if newest is not None else 0  # what is older goes later, in part
             self._versions[task] = [batch for batch in found if batch >= oldest]
@@ -69,7 +78,11 @@ class Verifier:
             elif manifest is not None:
                 whole = [self._segment(manifest, entry) for entry in manifest.files]
                 good = all(whole) and good
-        return self._plan(batch + 1, batch) and good
+        return self._plan(batch + 1, first) and good
+
+    def last_good(self) -> int | None:
+        """Return the newest batch that a query could go on from, None if there is none."""
+        return next((batch for batch in reversed(self.batches()) if self.good(batch)), None)
 
     def readable(self, batch: int) -> list[Manifest]:
         """Return the manifests of a batch that can be read."""
@@ -85,6 +98,9 @@ class Verifier:
     def document(self, folder: Folder, name: str, batch: int | None = None) -> dict[str, Any]:
         """Return a document's body, {} if it cannot be read."""
         where = folder.where(name)
+        if where in self.known:
+            self._documents[where] = {}
+            self._bad(where, "it is damaged", batch)
         if where not in self._documents:
             try:
                 self._documents[where] = read_sealed(folder, name)
@@ -118,8 +134,8 @@ class Verifier:
             return None
         return manifest
 
-    def _plan(self, number: int, batch: int) -> bool:
-        folder, name = self.query / "plans", f"{number}.json"
+    def _plan(self, number: int, first: Manifest) -> bool:
+        folder, name, batch = self.query / "plans", f"{number}.json", first.batch
         if not folder.exists(name) and self._running(batch, "the plan of the next one is not written yet"):
             return False
         body = self.document(folder, name, batch)
@@ -129,6 +145,10 @@ class Verifier:
             plan_from_json(body["plan"])
         except (KeyError, TypeError, AttributeError, WeftError) as error:
             return self._bad(folder.where(name), f"it is not a plan ({_why(error)})", batch)
+        if (body.get("history") or first.history) != first.history:  # format 1 says nothing of it
+            if self._running(batch, "the plan of the next one is not written yet"):
+                return False
+            return self._bad(folder.where(name), "its history differs from that of the manifest of task 0", batch)
         return True
 
     def _segment(self, manifest: Manifest, segment: Segment) -> bool:
@@ -140,6 +160,8 @@ class Verifier:
         return self._segments[key]
 
     def _whole(self, folder: Folder, segment: Segment, where: str, batch: int) -> bool:
+        if where in self.known:
+            return self._bad(where, "it is damaged", batch)
         if segment.file:
             info = folder.info(segment.file)
             if not info.is_file:
