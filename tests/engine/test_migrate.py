@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 from tests.examples import at_most
 from tests.routing.fastjoin_plans import fastjoin_plans
 from tests.routing.meeting import EDGES, SPECS, Rows, rows_of
-from weft.engine import migrate
+from weft.engine import Sources, migrate
 from weft.index import Run, make_index
 from weft.routing import FastJoinPlan, MatrixPlan, Plan, RangePlan, equality_columns, scheme_named
 from weft.spec import JoinSpec
 from weft.state import TaskState
+from weft.state.segments import segment_of
 from weft.types import SIDES, WORD_MIN, Block, Side, other
 
 JOINS = ("equal", "two equal", "band", "less", "less, within time", "interval of the right", "not")
@@ -80,6 +81,20 @@ def check_rows(spec: JoinSpec, index: str, state: TaskState, rows: dict[Side, Ro
         again.validate()
 
 
+def _opened(state: TaskState, plan: Plan, owner: int, task: int) -> TaskState:
+    """Return what a task opens of an old one's state: the segments in which it may gain something."""
+    sources = Sources.of(plan, state.plan, task)
+    runs = {
+        side: tuple(
+            run
+            for run in state.runs[side]
+            if sources.wants(owner, side, segment_of("0-0.arrow", run, {})[0], waits=False)
+        )
+        for side in SIDES
+    }
+    return replace(state, runs=runs if owner in sources.tasks else {"left": (), "right": ()})
+
+
 @pytest.mark.parametrize("join", JOINS)
 @at_most(60)
 @given(data=st.data())
@@ -91,7 +106,9 @@ def test_a_task_holds_what_the_new_plan_gives_it(join: str, data: st.DataObject)
     cut, before = data.draw(st.integers(0, 6), "cut"), dict.fromkeys(SIDES, WORD_MIN)
     states = [state_of(spec, one, old, task, rows, cut, before) for task in range(old.tasks)]
     for task in range(new.tasks):
-        state, moved = migrate(spec, two, task, new, states)
+        state, moved = migrate(
+            spec, two, task, new, [_opened(one, new, owner, task) for owner, one in enumerate(states)]
+        )
         gained = lost = 0
         for side in SIDES:
             then = np.zeros((max(old.tasks, new.tasks), len(rows[side].u)), np.bool_)

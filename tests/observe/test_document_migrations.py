@@ -20,8 +20,8 @@ from weft_lab.torture.forced import force_plan
 
 SCHEMA = pa.schema([("n", pa.int64()), ("document", pa.string())])
 METRICS = {
-    "alive", "arrived", "asked", "gained", "held", "late", "lost", "migrated", "moving", "notes", "pairs", "reason", "refused",
-    "routed", "routed_bytes", "sample", "seconds",
+    "alive", "arrived", "asked", "gained", "held", "late", "lost", "migrated", "moving", "notes",
+    "opened", "pairs", "read", "reason", "refused", "routed", "routed_bytes", "sample", "seconds",
 }  # fmt: skip
 
 

@@ -89,7 +89,25 @@ class Drive:
             if moving is not None and plan.tasks == old.tasks:
                 stay = np.setdiff1d(np.arange(len(rows.u)), moving(rows.words))
                 assert (fresh[:, stay] == kept[:, stay]).all(), f"{plan} moves rows that it does not name"
+            for task in range(plan.tasks):
+                self._check_sources(old, plan, side, task, fresh[task])
             self.kept[side] = fresh
+
+    def _check_sources(self, old: Plan, plan: Plan, side: Side, task: int, fresh: Bools) -> None:
+        """Check that a task would look where the rows are that it gains, whatever it leaves out."""
+        gained, rows, kept = plan.gained(old, side, task), self.rows[side], self.kept[side]
+        if gained is None:
+            return
+        mine = kept[task] if task < len(kept) else np.zeros(len(rows.u), np.bool_)
+        come = np.flatnonzero(fresh & ~mine & kept.any(axis=0))
+        owners, boxes = gained
+        assert owners[kept[:, come].argmax(axis=0)].all(), (
+            f"{plan} after {old}: task {task} gains from others than it asks"
+        )
+        words, draws = rows.words[:, come], rows.u[come].astype(np.int64)
+        assert boxes.reach(words, words, draws, draws).all(), (
+            f"{plan} after {old}: task {task} gains what it does not open"
+        )
 
     def _noted(
         self, task: int, plan: Plan, fresh: dict[Side, Rows], stored: dict[Side, Bools], probed: dict[Side, Bools]

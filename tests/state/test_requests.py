@@ -86,7 +86,7 @@ def test_a_task_that_comes_to_another_machine_reads_what_it_needs(
         seen = s3.proxy.kinds()
     assert sorted(found) == expected(8)
     # Of each task its manifest and its packs, of which there are few, and each after its size was asked.
-    assert seen["GET"] <= TASKS * (1 if contents.INLINE else 9) + 3 and seen["LIST"] <= TASKS
+    assert seen["GET"] <= TASKS * (2 if contents.INLINE else 10) + 3 and seen["LIST"] <= TASKS + 1
 
 
 def test_no_copies_where_none_are_wanted(s3: Served, tmp_path: Path, cache: Path) -> None:

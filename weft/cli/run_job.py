@@ -247,7 +247,8 @@ class Screen:
 def _event(report: BatchReport) -> str:
     """Say what a batch has moved, and that the next one will."""
     event = report.migration
-    done = [] if event is None else [f"{event.change}, {event.rows:,} rows moved in {event.seconds:.2f} s"]
+    moved = "" if event is None else f"{event.rows:,} rows moved in {event.seconds:.2f} s, {event.files:,} files opened"
+    done = [] if event is None else [f"{event.change}, {moved}"]
     return "; ".join([*done, *(["migrating"] if report.moving else [])])
 
 

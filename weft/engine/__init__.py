@@ -14,11 +14,12 @@ from weft.engine.pairs import Pairs
 from weft.engine.preserve import Accept
 from weft.engine.route import Delivery, Inputs, Intake, Router
 from weft.engine.ship import pack_delivery, pack_header
+from weft.engine.sources import Sources
 from weft.engine.step import Found, Step, step
 from weft.engine.worker import Worker
 
 __all__ = [
     "TEXTS", "Accept", "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Leaving", "Lookup",
-    "Pairs", "Router", "RowJoiner", "Shipment", "Step", "TableLookup", "Worker", "collect_arrivals", "in_content_order",
-    "migrate", "next_plan", "pack_delivery", "pack_header", "pinned_for", "step", "unpack", "watermark",
+    "Pairs", "Router", "RowJoiner", "Shipment", "Sources", "Step", "TableLookup", "Worker", "collect_arrivals",
+    "in_content_order", "migrate", "next_plan", "pack_delivery", "pack_header", "pinned_for", "step", "unpack", "watermark",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from weft.engine.joiner import Job
-from weft.errors import StateError
+from weft.errors import StateError, StateLost
 from weft.routing import Plan, Scheme, TaskStats, plan_from_json
 from weft.spec import JoinSpec
 from weft.state import Clock, History, Manifest, Pinned, StateStore
@@ -35,8 +35,11 @@ def pin_next(job: Job, store: StateStore, batch: int, pinned: Pinned, clock: Clo
     stats = list[TaskStats]()
     if batch > 0:
         old = plan_from_json(manifest_before(store, batch, 0, known=pinned.history).plan)
-        found = manifests_before(store, batch, range(old.tasks), known=pinned.history)
-        stats = [TaskStats.of_json(manifest.stats) for manifest in found]
+        known = store.stats(range(old.tasks), batch - 1, pinned.history)
+        others = [task for task in range(old.tasks) if task not in known]
+        for manifest in manifests_before(store, batch, others, known=pinned.history):
+            known[manifest.task] = TaskStats.of_json(manifest.stats)
+        stats = [known[task] for task in range(old.tasks)]
     else:
         store.introduce(job.spec.identity())
         store.pin(0, pinned, "first plan")
@@ -83,10 +86,10 @@ def _whole(store: StateStore, batch: int, task: int, found: Manifest | None, his
     if found is not None and history not in (None, found.history):
         raise StateError.foreign(where, "its history differs from that of the manifest of task 0")
     if found is None:
-        raise StateError.of(
+        raise StateLost.of(
             f"{where} is missing.",
             f"It records the state of task {task} after batch {batch - 1}; without it, batch {batch} cannot be joined.",
-            "restore the state folder or start from a new checkpoint; inside foreachBatch, consume the whole "
-            "DataFrame of every batch (a task whose rows nobody reads never runs).",
+            "restore the state folder, or go back to the last whole batch: `weft state rollback`; inside foreachBatch, consume "
+            "the whole DataFrame of every batch (a task whose rows nobody reads never runs).",
         )
     return found

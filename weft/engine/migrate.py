@@ -29,6 +29,10 @@ class Moved:
 
     gained: int = 0
     lost: int = 0
+    opened: int = 0
+    """Files of other tasks that were opened for it, their manifests among them."""
+    read: int = 0
+    """Bytes of the segments in them."""
 
 
 def migrate(

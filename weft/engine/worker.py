@@ -16,6 +16,7 @@ from weft.engine.clock import refused_rows
 from weft.engine.control import manifest_before, manifests_before, pin_next, pinned_for
 from weft.engine.joiner import Joiner
 from weft.engine.migrate import Moved
+from weft.engine.sources import Sources
 from weft.engine.step import Found, Step
 from weft.errors import StateError
 from weft.index import kind_of
@@ -70,7 +71,9 @@ class Worker(Generic[Found]):
             told = {"pairs": count, "seconds": {**seconds, **done.spent()}, **self._migration(self.store)}
             told |= self._traffic(done, arrivals, received)
             counts = {name: value for name, value in stats.notes.items() if isinstance(value, int)}
-            metrics = {**told, **replace(stats, notes=counts).to_json()}
+            # Where each request counts, control reads the report instead of the manifest, which may hold segments.
+            notes = stats.notes if self.store.folder.packed else counts
+            metrics = {**told, **replace(stats, notes=notes).to_json()}
             self.store.finish(self.task, self.batch, metrics, self.pinned.plan.tasks, history.now)
 
     def _checked(self, shipments: Iterable[Shipment]) -> list[Shipment]:
@@ -103,10 +106,17 @@ class Worker(Generic[Found]):
             self.rescaled = f"restarted with {plan.tasks} task{'s' if plan.tasks > 1 else ''}"
         if not laid_out_alike:  # runs are laid out for one index: another one lays them out anew
             self.migrated += f", index {first.index} -> {self.job.index}"
-        manifests = [first, *manifests_before(store, self.batch, range(1, old.tasks), first.history)]
-        states = store.load_all(manifests, old, self.job.payload)
-        state, self.moved = self.joiner.migrate(self.task, plan, states)
-        return state, manifests[self.task] if self.task < old.tasks else None
+        spec = self.job.spec
+        sources = Sources.of(plan, old, self.task, waits=bool(spec.kind.preserved) or spec.asof is not None)
+        asked = [task for task in sources.tasks if task]
+        manifests = {
+            0: first,
+            **dict(zip(asked, manifests_before(store, self.batch, asked, first.history), strict=True)),
+        }
+        states = store.load_some(manifests, old, self.job.payload, sources.wants)
+        state, moved = self.joiner.migrate(self.task, plan, states)
+        self.moved = replace(moved, **sources.cost(manifests.values()))
+        return state, manifests.get(self.task)
 
     def _first(self, store: StateStore) -> Manifest:
         """Return what task 0 knew after the batch before; it always exists, and every replay rewrites it."""
@@ -143,6 +153,7 @@ class Worker(Generic[Found]):
         reason = self.rescaled or (store.reason(self.batch) if self.migrated else "")
         return {
             "migrated": self.migrated, "reason": reason, "gained": self.moved.gained, "lost": self.moved.lost,
+            "opened": self.moved.opened, "read": self.moved.read,
             "moving": self.moving,  # why the next batch migrates, "" if it does not; task 0 knows
         }  # fmt: skip
 

@@ -24,22 +24,27 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Migration:
-    """A plan change: from what to what, why, how many rows moved, and how long the slowest task took."""
+    """A plan change: from what to what, why, how many rows moved, how long the slowest task took, and what was read for it.
+
+    `files` are those of other tasks that tasks opened, counted once for each of them; `bytes` are the segments' in them.
+    """
 
     change: str
     reason: str = ""
     rows: int = 0
     seconds: float = 0.0
+    files: int = 0
+    bytes: int = 0
 
     def __str__(self) -> str:
         """Say it in a line."""
-        return f"{self.change}, {self.rows:,} rows moved in {self.seconds:.2f} s" + (
-            f" ({self.reason})" if self.reason else ""
-        )
+        reason = f" ({self.reason})" if self.reason else ""
+        read = f"{self.files:,} files opened, {self.bytes / 1e6:,.1f} MB read"
+        return f"{self.change}, {self.rows:,} rows moved in {self.seconds:.2f} s, {read}{reason}"
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as JSON data."""
-        return {"change": self.change, "reason": self.reason, "rows": self.rows, "seconds": round(self.seconds, 3)}
+        return {**self.__dict__, "seconds": round(self.seconds, 3)}
 
     @classmethod
     def of_tasks(cls, found: Sequence[dict[str, Any]]) -> Migration | None:
@@ -48,8 +53,9 @@ class Migration:
         if not change:
             return None
         reason = next((one["reason"] for one in found if one.get("reason")), "")
-        rows = sum(int(one.get("gained", 0)) for one in found)
-        return cls(str(change), str(reason), rows, max(float(one["seconds"].get("load", 0.0)) for one in found))
+        rows, files, read = (sum(int(one.get(name, 0)) for one in found) for name in ("gained", "opened", "read"))
+        slowest = max(float(one["seconds"].get("load", 0.0)) for one in found)
+        return cls(str(change), str(reason), rows, slowest, files, read)
 
 
 @dataclass(frozen=True)

@@ -25,6 +25,7 @@ from weft.routing.fixed import (
 )
 from weft.routing.plan import MOST_TASKS, PLANS, PLUGINS, Plan, draw_of, group_of, hash_home, owned, plan_from_json
 from weft.routing.range import Range, RangePlan
+from weft.routing.regions import Regions
 from weft.routing.scheme import SCHEMES, BatchView, Notes, Scheme, TaskStats, find_schemes, scheme_named
 from weft.routing.slices import SlicePlan, Slices
 from weft.routing.sta import Sta, StaPlan
@@ -33,7 +34,7 @@ __all__ = [
     "MOST_TASKS", "PLANS", "PLUGINS", "SCHEMES", "Adsp", "AreaPlan", "AsofPlan", "AsofScheme", "BatchView",
     "Biclique", "BicliquePlan", "Broadcast", "BroadcastPlan", "DocumentPlan", "FastJoin", "FastJoinPlan", "Hash",
     "HashPlan", "Matrix", "MatrixPlan", "Need", "Notes", "Ordered", "OverBiclique", "Plan", "Range", "RangePlan",
-    "Scheme", "SlicePlan", "Slices", "Split", "SplitPlan", "Sta", "StaPlan", "TaskStats", "best_shape",
+    "Regions", "Scheme", "SlicePlan", "Slices", "Split", "SplitPlan", "Sta", "StaPlan", "TaskStats", "best_shape",
     "compared_columns", "draw_of", "equality_columns", "group_of", "hash_home", "noted", "ordering", "owned",
     "plan_from_json", "scheme_named", "time_columns",
 ]  # fmt: skip

@@ -17,6 +17,7 @@ import numpy as np
 from weft.errors import SpecError
 from weft.kernels import order_of
 from weft.routing.plan import Plan, hash_home, key_word, owned
+from weft.routing.regions import Regions
 from weft.routing.scheme import BatchView, Notes, Scheme, TaskStats
 from weft.spec import JoinSpec, Within
 from weft.spec.options import check_count, check_number
@@ -119,6 +120,13 @@ class AsofPlan(Plan):
             first_place = np.repeat(place[begins], np.diff(np.append(np.flatnonzero(begins), len(rows))))
             wanted = wanted | (last_of_place & (place == first_place))
         return rows[order[wanted]]
+
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        del first
+        if self.length:  # rows of keys that are cut may be anywhere
+            return None
+        columns = self.left if side == "left" else self.right
+        return Regions.by_hash(columns, self.tasks) if columns else Regions.of([0])
 
     def keeps_whole(self, side: Side) -> bool:
         return side == "left"

@@ -16,6 +16,7 @@ import numpy as np
 from weft.errors import SpecError
 from weft.routing.conditions import Need
 from weft.routing.plan import Plan, draw_of, hash_home, owned
+from weft.routing.regions import Regions
 from weft.routing.scheme import SCHEMES, Scheme
 from weft.spec import JoinSpec
 from weft.spec.options import check_count
@@ -38,6 +39,10 @@ class HashPlan(Plan):
 
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return self.store(side, words, u)
+
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        del first
+        return Regions.by_hash((self.left if side == "left" else self.right,), self.tasks)
 
     def keeps_whole(self, side: Side) -> bool:
         return True
@@ -117,6 +122,12 @@ class MatrixPlan(Plan):
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return self.store(side, words, u)
 
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        task = np.arange(self.rows * self.columns)
+        row, column = task // self.columns, task % self.columns
+        found = Regions.by_draw(task, row, self.rows) if side == "left" else Regions.by_draw(task, column, self.columns)
+        return found.having((column if side == "left" else row) == 0) if first else found
+
     def keeps_whole(self, side: Side) -> bool:
         return (self.columns if side == "left" else self.rows) == 1
 
@@ -176,6 +187,10 @@ class BroadcastPlan(Plan):
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return owned(draw_of(u, self.tasks), self.tasks)
 
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        del side
+        return Regions.of(range(1 if first else self.tasks))
+
     def adapt(self, tasks: int) -> Plan:
         return replace(self, tasks=tasks)
 
@@ -209,6 +224,10 @@ class SplitPlan(Plan):
 
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return np.ones((self.tasks, len(u)), np.bool_)
+
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        del side, first
+        return Regions.by_draw(np.arange(self.tasks), np.arange(self.tasks), self.tasks)
 
     def describe(self) -> str:
         return "each row is stored on one random task, and all tasks are probed"

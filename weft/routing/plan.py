@@ -21,13 +21,14 @@ from typing_extensions import Self
 
 from weft.errors import StateError
 from weft.kernels import mix_words
+from weft.routing.regions import Regions
 from weft.spec import JoinSpec
 from weft.spec.names import load
 from weft.spec.shapes import check_shape
 from weft.types import U32, Bools, Rows, Side, Words
 
 __all__ = [
-    "MOST_TASKS", "PLANS", "PLUGINS", "Plan", "TaskGroup", "draw_of", "group_of", "hash_home", "key_word", "owned",
+    "MOST_TASKS", "PLANS", "PLUGINS", "Plan", "TaskGroup", "draw_of", "group_of", "hash_draw", "hash_home", "key_word", "owned",
     "plan_from_json",
 ]  # fmt: skip
 
@@ -87,6 +88,21 @@ class Plan:
         """
         del old, side
         return None
+
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        """Return where the tasks keep the rows of a side; with `first`, only the first task of each row. None if unknown."""
+        del side, first
+        return None
+
+    def gained(self, old: Plan, side: Side, task: int) -> tuple[Bools, Regions] | None:
+        """Tell which tasks of the plan before may hold rows that a task gains, and where these lie; None if anywhere."""
+        mine, held, first = self.regions(side), old.regions(side), old.regions(side, first=True)
+        if mine is None or held is None or first is None:
+            return None
+        mine = mine.of_task(task).but(held.of_task(task))
+        owners = np.zeros(old.tasks, np.bool_)
+        owners[first.task[mine.meet(first)]] = True
+        return owners, mine
 
     def adapt(self, tasks: int) -> Plan:
         """Return the plan for another number of tasks, the same on every machine that asks."""
@@ -159,8 +175,12 @@ def key_word(words: Words, columns: tuple[int, ...]) -> Words:
 
 def hash_home(key: Words, parts: int) -> NDArray[np.int64]:
     """Return which of `parts` each key's hash falls on."""
-    hashed = mix_words([key]).view(np.uint64)
-    return draw_of((hashed >> np.uint64(32)).astype(np.uint32), parts)
+    return draw_of(hash_draw(key).astype(np.uint32), parts)
+
+
+def hash_draw(key: Words) -> NDArray[np.int64]:
+    """Return the hash of each key as a draw."""
+    return (mix_words([key]).view(np.uint64) >> np.uint64(32)).astype(np.int64)
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from weft.kernels import float_range, narrow
 from weft.routing.conditions import Need
 from weft.routing.fixed import MatrixPlan
 from weft.routing.plan import Plan, owned
+from weft.routing.regions import Regions
 from weft.routing.scheme import SCHEMES, Scheme, TaskStats
 from weft.spec import JoinSpec, Op, Term
 from weft.spec.options import check_number
@@ -101,6 +102,15 @@ class RangePlan(Plan):
         if until is not None:
             return until.left == term.left
         return self.preserved == (side,)
+
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        del first
+        term, until = self._terms(side)
+        if (until is not None and until.left != term.left) or (until is None and other(side) in self.preserved):
+            return None  # stored wherever it may be looked for
+        ends = zip([WORD_MIN, *self.bounds], [*(bound - 1 for bound in self.bounds), WORD_MAX], strict=True)
+        task, low, high = zip(*((task, *pair) for task, pair in enumerate(ends) if pair[0] <= pair[1]), strict=True)
+        return Regions.of(task, axis=("word", (term.left,)), low=low, high=high)
 
     def describe(self) -> str:
         return f"{self.tasks} key ranges with sampled boundaries"

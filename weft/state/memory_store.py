@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from weft.routing import Plan
 from weft.state.places import open_folder
-from weft.state.store import StateStore
+from weft.state.store import StateStore, Wanted
 from weft.state.task import History, Manifest, Pinned, TaskState
 from weft.types import Side
 
@@ -48,10 +48,11 @@ class MemoryStore(StateStore):
     def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         return self.states[manifest.task, manifest.batch][1]
 
-    def load_all(
-        self, manifests: Sequence[Manifest], plan: Plan, payload: dict[Side, pa.Schema]
+    def load_some(
+        self, manifests: Mapping[int, Manifest], plan: Plan, payload: dict[Side, pa.Schema], wanted: Wanted
     ) -> tuple[TaskState, ...]:  # fmt: skip
-        return tuple(self.load(manifest, plan, payload) for manifest in manifests)
+        (first, *_) = manifests.values()
+        return tuple(self.states[task, first.batch][1] for task in range(plan.tasks))
 
     def save(
         self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None, history: History

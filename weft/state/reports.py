@@ -12,24 +12,27 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 from weft.errors import StateError, WeftError
+from weft.state.cache import SealedFiles
 from weft.state.folder import Folder
 from weft.state.object_folder import range_of
 from weft.state.sealed import find_sealed, read_sealed, write_sealed
 
-__all__ = ["TOLD", "find_report", "has_reported", "read_reports", "refuse_parted", "write_report"]
+__all__ = ["TOLD", "find_report", "has_reported", "read_reports", "refuse_parted", "summaries", "write_report"]
 
 TOLD = "told"
 _NAME = re.compile(r"t(\d+)-([0-9a-f]{16})-([0-9a-f]{16})\.json")
 
 
-def write_report(query: Folder, task: int, batch: int, report: dict[str, Any]) -> None:
+def write_report(query: Folder, task: int, batch: int, report: dict[str, Any], files: SealedFiles) -> None:
     """Write what a task did in a batch, after its last pair has left."""
     if query.packed:
         said = (_short(str(report.get(name, ""))) for name in ("attempt", "history"))
-        write_sealed(_told(query, batch), f"t{task}-{'-'.join(said)}.json", report)
+        name, mark = f"t{task}-{'-'.join(said)}.json", str(report.get("history", ""))
+        files.write(_told(query, batch), name, report, mark)
     else:
         write_sealed(query / str(task), f"{batch}.metrics.json", report)
 
@@ -48,6 +51,22 @@ def refuse_parted(query: Folder, task: int, batch: int, tasks: int, *, attempt: 
             continue
         if told.get("attempt") == attempt and told.get("history") != history:
             raise StateError.parted(batch, (0, task or other))
+
+
+def summaries(query: Folder, batch: int, history: str, files: SealedFiles) -> dict[int, dict[str, Any]]:
+    """Return what the tasks of a batch have told of a history, as far as they have and it can be read: one listing tells who."""
+    named = map(_NAME.fullmatch, _told(query, batch).names())
+    names = {int(found[1]): found[0] for found in named if found and found[3] == _short(history)}
+
+    def read(name: str) -> dict[str, Any]:
+        try:
+            found = files.find(_told(query, batch), name, history)
+        except StateError:
+            return {}
+        return found if found is not None and found.get("history") == history else {}
+
+    found = query.together([partial(read, name) for name in names.values()])
+    return {task: one for task, one in zip(names, found, strict=True) if one}
 
 
 def find_report(query: Folder, task: int, batch: int) -> dict[str, Any] | None:

@@ -22,7 +22,7 @@ import pyarrow as pa
 from weft.errors import StateError
 from weft.index import Run
 from weft.kernels import checksum, words_of
-from weft.spec.shapes import Width, check_shape
+from weft.spec.shapes import Width, check_shape, listed
 from weft.state.folder import Folder
 from weft.types import Block, Words
 
@@ -45,6 +45,9 @@ _PREFIX = "_w"
 _NOTE = b"weft.words"
 _NAME = re.compile(r"\d+-\d+(-[0-9a-f]{8})?\.arrow")
 _PACK = re.compile(r"\d+-[0-9a-f]{8}\.pack")
+_SELDOM = ("pack", "at", "data", "low", "high")
+_BOUNDED = 8
+"""Joins of rows have few words."""
 _OPTIONS = pa.ipc.IpcWriteOptions(emit_dictionary_deltas=False)
 
 
@@ -63,6 +66,9 @@ class Segment:
     at: int = 0
     data: str = ""
     """Its content, compressed, as text, where it is in no file."""
+    low: tuple[int, ...] = ()
+    high: tuple[int, ...] = ()
+    """The least and the greatest word of each column, where these are known; the draws are the last column."""
 
     @property
     def file(self) -> str:
@@ -71,17 +77,19 @@ class Segment:
 
     def to_json(self) -> dict[str, Any]:
         """Return the entry as JSON data."""
-        return {name: value for name, value in self.__dict__.items() if value or name not in ("pack", "at", "data")}
+        return {name: value for name, value in self.__dict__.items() if value or name not in _SELDOM}
 
     @classmethod
     def of_json(cls, data: dict[str, Any]) -> Segment:
         """Read the entry from JSON data."""
-        made = cls(**data)
+        bounds: dict[str, Any] = {name: tuple(listed(data[name])) for name in ("low", "high") if name in data}
+        made = cls(**{**data, **bounds})
         check_shape(made)
         if (
             not _NAME.fullmatch(made.name)
             or (made.pack and not _PACK.fullmatch(made.pack))
             or min(made.at, made.bytes) < 0
+            or len(made.low) != len(made.high)
         ):
             raise ValueError(f"{made.name!r} is not a segment")
         return made
@@ -110,7 +118,18 @@ def segment_of(name: str, run: Run, derived: Derived) -> tuple[Segment, pa.Buffe
 
 
 def _entry(name: str, run: Run, data: pa.Buffer) -> Segment:
-    return Segment(name, len(run), data.size, checksum(memoryview(data)), run.newest, Width(run.span))
+    low, high = _bounds(run)
+    return Segment(
+        name, len(run), data.size, checksum(memoryview(data)), run.newest, Width(run.span), low=low, high=high
+    )
+
+
+def _bounds(run: Run) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Return the least and the greatest word of each column, and of the draws; those of documents would say nothing."""
+    if not run.rows or len(run.words) > _BOUNDED:
+        return (), ()
+    columns = (*run.words, run.u)
+    return tuple(int(column.min()) for column in columns), tuple(int(column.max()) for column in columns)
 
 
 def _write(sink: pa.NativeFile, batch: pa.RecordBatch) -> None:

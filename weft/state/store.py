@@ -18,12 +18,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from threading import Lock
-from typing import Any
+from typing import Any, Protocol
 
 import pyarrow as pa
 
 from weft.errors import StateError, StateMismatch
-from weft.routing import Plan, plan_from_json
+from weft.index import Run
+from weft.routing import Plan, TaskStats, plan_from_json
 from weft.state.cache import SealedFiles
 from weft.state.collect import collect, collect_orphans
 from weft.state.contents import read_segments, write_segments
@@ -31,7 +32,7 @@ from weft.state.failures import missing
 from weft.state.folder import Folder
 from weft.state.ownership import Holder
 from weft.state.places import open_folder
-from weft.state.reports import find_report, refuse_parted, write_report
+from weft.state.reports import find_report, refuse_parted, summaries, write_report
 from weft.state.sealed import digest_of, find_sealed, read_sealed, write_sealed
 from weft.state.segments import Derived, Segment
 from weft.state.task import Clock, History, Manifest, Pinned, TaskState, flagged, packed_flags
@@ -40,9 +41,16 @@ from weft.types import SIDES, Side
 __all__ = ["StateStore"]
 
 
-_MAPPED: list[tuple[tuple[str, tuple[Manifest, ...], dict[Side, pa.Schema]], tuple[TaskState, ...]]] = []
-"""The states of the last migration of this process, at most one entry."""
+_MAPPED: dict[tuple[str, int, str], dict[tuple[int, str], Run]] = {}
+"""The segments of the last migration of this process, by folder, batch and history: by task and name. At most one entry."""
 _MAPPING = Lock()
+
+
+class Wanted(Protocol):
+    """Says whether a migration has to open a segment of an old task."""
+
+    def __call__(self, owner: int, side: Side, segment: Segment, *, waits: bool) -> bool:
+        """Tell it of a segment whose rows wait for the ends of their windows, or do not."""
 
 
 class StateStore:
@@ -189,42 +197,85 @@ class StateStore:
             raise StateError.foreign(folder.where(name), f"it belongs to query {manifest.query}")
         return manifest
 
+    def stats(self, tasks: Sequence[int], batch: int, history: str) -> dict[int, TaskStats]:
+        """Return what tasks saw in a batch, as far as their reports say it; where each request counts, those are smaller.
+
+        A report says the same as the manifest of its history, so it does not matter which of them is read. A task whose
+        consumer stopped early has none.
+        """
+        if not (self.folder.packed and history):
+            return {}
+        found = summaries(self.folder, batch, history, self.sealed)
+        return {task: TaskStats.of_json(found[task]) for task in tasks if task in found}
+
     def load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
         """Return the state behind a manifest, which came to be under `plan`."""
         _MAPPED.clear()
-        return self._load(manifest, plan, payload)
+        return self._state(manifest, plan, self._runs(manifest, list(_entries(manifest)), payload))
 
-    def _load(self, manifest: Manifest, plan: Plan, payload: dict[Side, pa.Schema]) -> TaskState:
-        if manifest.fingerprint != self.fingerprint:
-            where = (self.folder / str(manifest.task)).where(f"{manifest.batch}.json")
-            raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
-        folder = self.folder / str(manifest.task)
-        asked = [(entry, payload[side]) for side, entry in _entries(manifest)]
-        read = iter(read_segments(folder, asked))
-        runs = {side: tuple(next(read) for _ in manifest.segments[side]) for side in SIDES}
-        waiting = {side: tuple(next(read) for _ in manifest.waiting.get(side, ())) for side in SIDES}
-        where = folder.where(f"{manifest.batch}.json")
-        for side, flags in manifest.matched.items():
-            runs[side] = tuple(flagged(run, text, where) for run, text in zip(runs[side], flags, strict=True))
-        return TaskState(plan, runs, manifest.before, Clock.of_json(manifest.clock), manifest.index, waiting)
-
-    def load_all(
-        self, manifests: Sequence[Manifest], plan: Plan, payload: dict[Side, pa.Schema]
+    def load_some(
+        self, manifests: Mapping[int, Manifest], plan: Plan, payload: dict[Side, pa.Schema], wanted: Wanted
     ) -> tuple[TaskState, ...]:  # fmt: skip
-        """Return the states behind the manifests of all tasks, for a migration.
+        """Return what a migration needs of the states of all tasks under `plan`: of each manifest given the segments wanted.
 
-        A process runs several tasks of a batch, and each of them looks at all states: they are mapped once. What was
-        mapped last is kept until the process loads something else.
+        A process runs several tasks of a batch, which look at the same states: each segment is mapped once. What was mapped last
+        is kept until the process loads something else.
         """
-        key = str(self.folder), tuple(manifests), payload
+        (first, *_) = manifests.values()
+        key = str(self.folder), first.batch, first.history
+        entries = {
+            task: [entry for entry in _entries(manifest) if wanted(task, entry[0], entry[1], waits=entry[2])]
+            for task, manifest in manifests.items()
+        }
         with _MAPPING:
-            found = next((states for one, states in _MAPPED if one == key), None)
-            if found is None:
+            known = _MAPPED.setdefault(key, {}) if set(_MAPPED) <= {key} else {}
+            if key not in _MAPPED:
                 _MAPPED.clear()
-                loads = [partial(self._load, manifest, plan, payload) for manifest in manifests]
-                found = tuple(self.folder.together(loads))
-                _MAPPED.append((key, found))
-        return found
+                _MAPPED[key] = known
+            missing = {
+                task: [entry for entry in entries[task] if (task, entry[1].name) not in known] for task in entries
+            }
+            calls = [partial(self._runs, manifests[task], asked, payload) for task, asked in missing.items() if asked]
+            for task, runs in zip(
+                [task for task, asked in missing.items() if asked], self.folder.together(calls), strict=True
+            ):
+                known |= {(task, name): run for name, run in runs.items()}
+            nothing = TaskState(plan, before=first.before, clock=Clock.of_json(first.clock), index=first.index)
+            return tuple(
+                self._state(manifests[task], plan, {e[1].name: known[task, e[1].name] for e in entries[task]})
+                if task in manifests else nothing
+                for task in range(plan.tasks)
+            )  # fmt: skip
+
+    def _runs(
+        self, manifest: Manifest, entries: Sequence[tuple[Side, Segment, bool]], payload: dict[Side, pa.Schema]
+    ) -> dict[str, Run]:  # fmt: skip
+        """Return the runs of some segments by name, with the flags that the manifest has of them."""
+        folder = self.folder / str(manifest.task)
+        where = folder.where(f"{manifest.batch}.json")
+        if manifest.fingerprint != self.fingerprint:
+            raise StateError.torn(where, f"it belongs to another join (fingerprint {manifest.fingerprint})")
+        flags = {
+            entry.name: text
+            for side, texts in manifest.matched.items()
+            for entry, text in zip(manifest.segments[side], texts, strict=True)
+        }
+        read = read_segments(folder, [(entry, payload[side]) for side, entry, _ in entries])
+        return {
+            entry.name: flagged(run, flags.get(entry.name, ""), where)
+            for (_, entry, _), run in zip(entries, read, strict=True)
+        }
+
+    def _state(self, manifest: Manifest, plan: Plan, runs: Mapping[str, Run]) -> TaskState:
+        """Return the state of a task with these of its runs."""
+        there: dict[bool, dict[Side, tuple[Run, ...]]] = {
+            waits: {
+                side: tuple(runs[entry.name] for entry in kinds.get(side, ()) if entry.name in runs) for side in SIDES
+            }
+            for waits, kinds in ((False, manifest.segments), (True, manifest.waiting))
+        }
+        clock = Clock.of_json(manifest.clock)
+        return TaskState(plan, there[False], manifest.before, clock, manifest.index, there[True])
 
     def save(
         self, task: int, batch: int, state: TaskState, stats: dict[str, Any], previous: Manifest | None, history: History
@@ -277,7 +328,7 @@ class StateStore:
 
     def write_metrics(self, task: int, batch: int, metrics: dict[str, Any]) -> None:
         """Write what a task did in a batch, after its last pair has left."""
-        write_report(self.folder, task, batch, metrics)
+        write_report(self.folder, task, batch, metrics, self.sealed)
 
     def finish(self, task: int, batch: int, metrics: dict[str, Any], tasks: int, history: str) -> None:
         """Write the metrics, and refuse a batch whose tasks were sent different rows while Spark can still run it again."""
@@ -293,7 +344,7 @@ class StateStore:
         return find_report(self.folder, task, batch)
 
 
-def _entries(manifest: Manifest) -> Iterator[tuple[Side, Segment]]:
-    """Yield the segments in the order of `TaskState`: those of runs, then those of waiting rows."""
-    yield from ((side, entry) for side in SIDES for entry in manifest.segments[side])
-    yield from ((side, entry) for side in SIDES for entry in manifest.waiting.get(side, ()))
+def _entries(manifest: Manifest) -> Iterator[tuple[Side, Segment, bool]]:
+    """Yield side and entry of each segment, and whether its rows wait for their windows to end."""
+    yield from ((side, entry, False) for side in SIDES for entry in manifest.segments[side])
+    yield from ((side, entry, True) for side in SIDES for entry in manifest.waiting.get(side, ()))

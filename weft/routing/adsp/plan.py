@@ -25,6 +25,7 @@ from typing_extensions import Self
 from weft.routing.adsp.varietal import Along, Varietal
 from weft.routing.fixed import best_shape
 from weft.routing.plan import Plan
+from weft.routing.regions import Regions
 from weft.types import SIDES, U32, WORD_MAX, WORD_MIN, Bools, Side, Words
 
 __all__ = ["EVERY", "SPACE", "Area", "AreaPlan", "Atoms", "Division", "lay", "overlaps"]
@@ -238,6 +239,19 @@ def _atoms(area: Area, side: Side) -> Atoms:
     return Atoms(starts, np.ascontiguousarray(hold), special)
 
 
+def _boxes(area: Area, side: Side, *, first: bool) -> tuple[NDArray[np.int64], ...]:
+    """Return task, key interval and draws of each cell and interval that it keeps; of each interval only the first task."""
+    atoms = area.atoms(side)
+    order = np.argsort(np.array(area.tasks))
+    hold = atoms.hold[order]
+    if first:
+        hold = hold & (np.cumsum(hold, axis=0) == 1)
+    cell, interval = np.nonzero(hold)
+    cuts = np.array([*atoms.starts, 1 << 32], np.int64)
+    low, high = (np.full(len(cell), bound, np.int64) for bound in area.keys(side))
+    return np.array(area.tasks, np.int64)[order[cell]], low, high, cuts[interval], cuts[interval + 1] - 1
+
+
 @dataclass(frozen=True)
 class AreaPlan(Plan):
     """Areas of the tuple matrix; a task belongs to one cell of one area, or rests.
@@ -280,6 +294,13 @@ class AreaPlan(Plan):
 
     def probe(self, side: Side, words: Words, u: U32) -> Bools:
         return self.store(side, words, u)
+
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        parts = [_boxes(area, side, first=first) for area in self.areas]
+        task, low, high, start, end = (np.concatenate(part) for part in zip(*parts, strict=True))
+        at = 0 if side == "left" else 1
+        axis: tuple[str, tuple[int, ...]] | tuple[()] = ("word", self.columns[at : at + 1]) if self.columns else ()
+        return Regions(axis, task, low, high, start, end)
 
     def adapt(self, tasks: int) -> Plan:
         """Keep the areas where their cells fit into the new tasks, numbered anew if need be; else one matrix."""

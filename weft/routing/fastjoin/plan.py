@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 from typing_extensions import Self
 
 from weft.kernels import find_listed
-from weft.routing.plan import Plan, TaskGroup, draw_of, group_of, hash_home, key_word, owned
+from weft.routing.plan import Plan, TaskGroup, draw_of, group_of, hash_draw, hash_home, key_word, owned
+from weft.routing.regions import Regions
 from weft.types import SIDES, U32, Bools, Rows, Side, Words, other
 
 __all__ = ["FastJoinPlan", "Memory", "SplitKey", "Splits", "Table", "TaskGrid", "shapes_of"]
@@ -214,10 +215,51 @@ class FastJoinPlan(Plan):
     def changed(self, old: Plan, side: Side) -> Callable[[Words], Rows] | None:
         if not isinstance(old, FastJoinPlan) or self._layout != old._layout:
             return None
-        group = self.number(side)
-        here, there = self._entries(group), old._entries(group)
-        keys = np.array(sorted({key for key, _ in here.items() ^ there.items()}), np.int64)
+        keys = self._changed(old, self.number(side))
         return lambda words: find_listed(self.key(side, words), keys)
+
+    def regions(self, side: Side, *, first: bool = False) -> Regions | None:
+        del first
+        group = self.number(side)
+        members = self.members(group)
+        homes = Regions.by_hash(self._columns(side), members.size, members.start)
+        keys = np.array(sorted(self._entries(group)), np.int64)
+        return (
+            homes.and_also(self._boxes(group, keys, "hash", self._columns(side), hash_draw(keys)))
+            if len(keys)
+            else homes
+        )
+
+    def gained(self, old: Plan, side: Side, task: int) -> tuple[Bools, Regions] | None:
+        """Where only keys have moved, only they are gained."""
+        if not isinstance(old, FastJoinPlan) or self._layout != old._layout:
+            return super().gained(old, side, task)
+        group, columns = self.number(side), self._columns(side)
+        keys = self._changed(old, group)
+        axis = "word" if len(columns) == 1 else "hash"
+        at = keys if axis == "word" else hash_draw(keys)
+        mine, held = (plan._boxes(group, keys, axis, columns, at) for plan in (self, old))
+        mine = mine.of_task(task)
+        owners = np.zeros(old.tasks, np.bool_)
+        owners[held.task[mine.meet(held)]] = True
+        return owners, mine
+
+    def _boxes(self, group: int, keys: Words, kind: str, columns: tuple[int, ...], at: Words) -> Regions:
+        """Return on which tasks some keys are, which lie `at` places of a coordinate."""
+        split = {one.key: one.tasks for splits in self.split[group : group + 1] for one in splits}
+        owner = self.owner(group, keys)
+        places = [split.get(key, (home,)) for key, home in zip(keys.tolist(), owner.tolist(), strict=True)]
+        rows = np.repeat(at, np.array([len(tasks) for tasks in places], np.int64))
+        tasks = np.array([task for place in places for task in place], np.int64)
+        return Regions.of(tasks, axis=(kind, columns), low=rows, high=rows)
+
+    def _columns(self, side: Side) -> tuple[int, ...]:
+        return self.left if side == "left" else self.right
+
+    def _changed(self, old: FastJoinPlan, group: int) -> Words:
+        """Return the keys that are on other tasks than under a plan of the same layout."""
+        here, there = self._entries(group), old._entries(group)
+        return np.array(sorted({key for key, _ in here.items() ^ there.items()}), np.int64)
 
     @property
     def _layout(self) -> tuple[object, ...]:
