@@ -65,6 +65,24 @@ def table(
     return run_table(rows, ranges, batches, native_rows, as_json=as_json)
 
 
+@bench_app.command(
+    "tasks", epilog=examples("weft-lab bench tasks", "weft-lab bench tasks --tasks 512 --partitions 1 --json")
+)
+@guarded
+def tasks(
+    tasks: Annotated[str, typer.Option(help="Numbers of tasks.")] = "2,8,32,128",
+    partitions: Annotated[str, typer.Option(help="Map partitions of each side, over eight tasks.")] = "1,4,16",
+    rows: Annotated[int, typer.Option(min=100, help="Rows per batch and side.")] = 20_000,
+    batches: Annotated[int, typer.Option(min=6, help="Measured batches, after the window is full.")] = 9,
+    timed: Annotated[bool, typer.Option(help="Measure times on Spark as well as counts.")] = True,
+    as_json: AsJson = False,
+) -> int:
+    """Cost of a batch over many tasks, quiet and while 10 % of the state moves: requests, and seconds beside a null join."""
+    from weft_lab.cli.tables import run_tasks
+
+    return run_tasks(tasks, partitions, rows, batches, timed=timed, as_json=as_json)
+
+
 @bench_app.command("kinds", epilog=examples("weft-lab bench kinds", "weft-lab bench kinds --kinds inner,left --json"))
 @guarded
 def kinds(

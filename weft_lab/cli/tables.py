@@ -13,16 +13,9 @@ from weft.cli.output import err, out, print_json
 from weft.errors import SpecError, UnknownName, WeftError
 
 __all__ = [
-    "run_asof",
-    "run_bands",
-    "run_documents",
-    "run_drift",
-    "run_inequality",
-    "run_kernel",
-    "run_skew",
-    "run_spark",
-    "run_sta",
-]
+    "run_asof", "run_bands", "run_documents", "run_drift", "run_inequality", "run_kernel", "run_skew", "run_spark", "run_sta",
+    "run_tasks",
+]  # fmt: skip
 
 
 def run_kernel(windows: str, batches: str, *, as_json: bool) -> int:
@@ -126,6 +119,35 @@ def run_kinds(rows: int, window: int, batches: int, rounds: int, kinds: str, *, 
     for one in results:
         table.add_row(one["kind"], f"{one['out_per_row']:.2f}", f"{one['seconds']:.2f}", f"{one['over_first']:.2f} x")
     out().print(table)
+    return 0
+
+
+def run_tasks(tasks: str, partitions: str, rows: int, batches: int, *, timed: bool, as_json: bool) -> int:
+    """Measure a batch over numbers of tasks and of map partitions."""
+    from weft_lab.bench.tasks import run
+
+    many = _numbers("--tasks", tasks, 10_000)
+    with _status("counting requests ...", as_json) as say:
+        results = run(many, _numbers("--partitions", partitions, 1000), rows, batches, timed=timed, say=say)
+    if as_json:
+        print_json(results)
+        return 0
+    counts = _table("requests of a batch", "tasks", "", "copies", "PUT", "GET", "LIST", "HEAD", "per task", "opened")
+    times = _table("seconds of a batch", "tasks", "map partitions", "null", "quiet", "ratio", "moving", "ratio")
+    for one in results:
+        if one["case"] == "counts":
+            kind = "moves" if one["migrates"] else "quiet"
+            shown = [f"{one[name]:,.0f}" for name in ("put", "get", "list", "head")]
+            kept = "one machine" if one["copies"] else "none"
+            counts.add_row(str(one["tasks"]), kind, kept, *shown, f"{one['per_task']:.2f}", f"{one['opened']:,.0f}")
+        else:
+            times.add_row(
+                str(one["tasks"]), str(one["partitions"]), f"{one['null_s']:.2f}", f"{one['quiet_s']:.2f}",
+                f"{one['quiet_over_null']:.2f} x", f"{one['moving_s']:.2f}", f"{one['moving_over_quiet']:.2f} x",
+            )  # fmt: skip
+    out().print(counts)
+    if timed:
+        out().print(times)
     return 0
 
 

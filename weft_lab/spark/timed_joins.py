@@ -23,7 +23,7 @@ from weft.spec import Window, within
 from weft.state import StateStore
 from weft_lab.spark.null_joins import NULL_JOINS
 
-__all__ = ["BatchTime", "JoinTime", "Workload", "run_timed", "time_join", "time_near", "time_query"]
+__all__ = ["BatchTime", "JoinTime", "Workload", "run_timed", "time_join", "time_near", "time_null", "time_query"]
 
 SCHEMA = "id long, key long, ts timestamp, value double"
 
@@ -101,6 +101,13 @@ def time_join(
         for data in progresses
         if (found := _metrics(state, query, int(data["batchId"])))
     ]
+
+
+def time_null(spark: SparkSession, left: Path, right: Path, files: int, scratch: Path, tasks: int) -> list[float]:
+    """Send the rows of two folders to so many tasks that join nothing; return the seconds of each batch."""
+    one, two = (_read(spark, folder, files) for folder in (left, right))
+    _, progresses = run_timed(NULL_JOINS["shuffled"](one, two, tasks), scratch)
+    return [data["durationMs"]["triggerExecution"] / 1000 for data in progresses]
 
 
 def time_near(

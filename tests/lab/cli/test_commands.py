@@ -32,6 +32,7 @@ COMMANDS = [
             "drift",
             "inequality",
             "bands",
+            "tasks",
         )
     ),
     "paper",
