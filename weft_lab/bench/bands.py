@@ -12,6 +12,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 import numpy as np
@@ -133,7 +134,7 @@ def polars_join(case: Case) -> Pairs:
     for key, width in case.bands:
         terms += [pl.col(key) >= pl.col(f"{key}_r") - width, pl.col(key) <= pl.col(f"{key}_r") + width]
     if case.window is not None:
-        near = pl.duration(seconds=30)
+        near = timedelta(seconds=30)
         terms += [
             pl.col("ts") >= pl.col("ts_r") - near,
             pl.col("ts") <= pl.col("ts_r") + near,
