@@ -240,6 +240,8 @@ _INDEXES = ("scan", "boxes", "crossed", "peaks", "pim-tree", "hotcold")
 STEPS = (
     WarmStep("two inequalities", (
         partial(join_rows, on=_TWO, window=_TIME), partial(join_rows, on=_TWO, window=_TIME, tasks=4),
+    )),
+    WarmStep("two inequalities, later batches", (
         partial(join_rows, on=_TWO, window=_TIME, tasks=3, scheme=Slices(rounds=1, long=0.0, even=9.0)),
         partial(join_rows, on=_TWO, window=last(60)),
         partial(join_rows, on="l.g > r.h AND l.f < r.f", window=_SLIDES, rows=2500, batches=14), merge_any,
