@@ -30,6 +30,7 @@ KNOWN = {
     "cli/state.py": "`weft state rm` keeps what was written lately, or in the future",
     "cli/rollback.py": "`weft state rollback` takes a query that wrote lately for one that runs; its time names the copies",
     "observe/rollback.py": "the same",
+    "spark/journal.py": "when a query ended, shown to people",
     "kernels/jit.py": "the oldest compiled kernels go",
 }
 

@@ -21,7 +21,7 @@ state_app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     context_settings=SETTINGS,
-    help="Inspect or remove the state of queries, or take a query back to an older batch.",
+    help="Inspect, plot or remove the state of queries, or take a query back to an older batch.",
 )
 app.add_typer(state_app, name="state")
 
@@ -29,6 +29,9 @@ JobFile = Annotated[Path, typer.Argument(metavar="JOB.toml", help="The job file.
 Master = Annotated[
     str | None, typer.Option(help="Where Spark runs, such as local[4] or spark://host:7077.", show_default=False)
 ]
+
+
+WithUi = Annotated[bool, typer.Option("--ui", help="Serve pages about it while it runs (needs weft[ui]).")]
 
 
 def _version(wanted: bool) -> None:
@@ -55,12 +58,13 @@ def demo(
     rate: Annotated[int, typer.Option(min=40, help="Rows per second and side.")] = 1000,
     seed: Annotated[int, typer.Option(help="Another seed, another day at the plant.")] = 7,
     out: Annotated[Path, typer.Option(help="Folder for data, pairs and plot; emptied first.")] = Path("demo-out"),
+    ui: WithUi = False,
     as_json: AsJson = False,
 ) -> int:
     """Join two live sensor streams of a power plant on local Spark, plot the alarms, and let DuckDB confirm the count."""
     from weft.cli.demo import run_demo
 
-    return run_demo(seconds=seconds, rate=rate, seed=seed, out=out, as_json=as_json)
+    return run_demo(seconds=seconds, rate=rate, seed=seed, out=out, ui=ui, as_json=as_json)
 
 
 @app.command(epilog=examples("weft run job.toml", "weft run job.toml --check", "weft run job.toml --json | jq .pairs"))
@@ -69,6 +73,11 @@ def run(
     job: JobFile,
     check: Annotated[bool, typer.Option("--check", help="Only check the job file; Spark is not started.")] = False,
     master: Master = None,
+    ui: WithUi = False,
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="Serve metrics for Prometheus, such as :9095 (needs weft[metrics]).", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Run a job: two sources, a join, a sink, with progress per batch. Ctrl-C stops it; run it again to continue.
@@ -91,7 +100,7 @@ def run(
     """  # noqa: D301
     from weft.cli.run_job import run_job
 
-    return run_job(job, check=check, master=master, as_json=as_json)
+    return run_job(job, check=check, master=master, ui=ui, metrics=metrics, as_json=as_json)
 
 
 @app.command(
@@ -182,6 +191,33 @@ def warm(as_json: AsJson = False) -> int:
     return run_warm(as_json=as_json)
 
 
+@app.command(
+    epilog=examples(
+        "weft ui /var/weft",
+        "weft ui s3://bucket/weft hdfs:///weft",
+        "WEFT_UI_TOKEN=... weft ui /var/weft --host 0.0.0.0",
+    )
+)
+@guarded
+def ui(
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help="State paths of joins.", show_default=False)],
+    host: Annotated[
+        str, typer.Option(help="The address to listen at; any but a loopback one needs a token.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 4141,
+    token: Annotated[
+        str | None,
+        typer.Option(envvar="WEFT_UI_TOKEN", help="What a browser must know to see the pages.", show_default=False),
+    ] = None,
+    every: Annotated[float, typer.Option(min=0.2, help="Seconds between two looks at the state.")] = 1.0,
+    as_json: AsJson = False,
+) -> int:
+    """Watch joins in a browser: rates, load per task, hot keys, plans and why they changed. Read-only; needs weft[ui]."""
+    from weft.cli.ui import run_ui
+
+    return run_ui(paths, host=host, port=port, token=token, every=every, as_json=as_json)
+
+
 @state_app.command("ls", epilog=examples("weft state ls /var/weft", "weft state ls hdfs:///weft --json"))
 @guarded
 def state_ls(
@@ -213,6 +249,24 @@ def state_show(
     from weft.cli.state import show_state
 
     return show_state(path, batch=batch, verify=verify, as_json=as_json)
+
+
+@state_app.command(
+    "plot", epilog=examples("weft state plot /var/weft/3f2a", "weft state plot s3://bucket/weft --out monday.html")
+)
+@guarded
+def state_plot(
+    path: Annotated[
+        str,
+        typer.Argument(metavar="PATH[/QUERY]", help="A state path and the start of a query's id.", show_default=False),
+    ],
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("weft.html"),
+    as_json: AsJson = False,
+) -> int:
+    """Write the pages of `weft ui` into one HTML file that needs no server and no network."""
+    from weft.cli.ui import plot_state
+
+    return plot_state(path, file=out, as_json=as_json)
 
 
 @state_app.command(

@@ -15,6 +15,7 @@ from weft.cli.job import SourcePart
 from weft.cli.output import err, print_json
 from weft.cli.output import out as stdout
 from weft.cli.run_job import Screen, summary_table, watch
+from weft.cli.ui import shown_beside
 from weft.cli.warm import warm_for
 from weft.errors import SpecError, WeftError
 from weft.spec import within
@@ -33,7 +34,7 @@ _MARK = ".weft-demo"
 _WARM = ("two inequalities", "two inequalities, later batches")
 
 
-def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) -> int:
+def run_demo(*, seconds: int, rate: int, seed: int, out: Path, ui: bool = False, as_json: bool) -> int:
     """Run the demo; 1 if DuckDB counts differently."""
     from weft.demo import Feeder, Plant
 
@@ -48,7 +49,7 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, as_json: bool) ->
     compiler = ThreadPoolExecutor(1)
     first, _ = (compiler.submit(warm_for, name, quiet=True) for name in _WARM)
     try:
-        summary = _join(feeder, out, as_json, first.result)
+        summary = _join(feeder, out, ui, as_json, first.result)
     finally:
         compiler.shutdown(wait=False, cancel_futures=True)
         feeder.cancelled.set()
@@ -95,7 +96,7 @@ def _empty(out: Path) -> None:
         (out / name).mkdir()
 
 
-def _join(feeder: Feeder, out: Path, as_json: bool, warmed: Callable[[], None]) -> Summary:
+def _join(feeder: Feeder, out: Path, ui: bool, as_json: bool, warmed: Callable[[], None]) -> Summary:
     """Join the streams of both sides; the query starts once its kernels are `warmed`."""
     from weft.spark import jobs
 
@@ -125,7 +126,7 @@ def _join(feeder: Feeder, out: Path, as_json: bool, warmed: Callable[[], None]) 
             screen.say("the sensors are silent; joining what is left")
         return feeder.finished.is_set() and read >= feeder.rows
 
-    with Screen(f"{ON}, {window}", as_json=as_json) as screen:
+    with shown_beside(state, wanted=ui, quiet=as_json), Screen(f"{ON}, {window}", as_json=as_json) as screen:
         note = "the first batch starts Python workers; then the sensors send"
         summary = watch(query, state, screen, enough, note=note)
     spark.stop()
@@ -212,6 +213,7 @@ def _report(summary: Summary, confirmed: int | None, plot: Path | None, out: Pat
         ("plot", plot),
         ("alarms", out / "alarms"),
         ("state", f"weft state show {out}/state"),
+        ("pages", f"weft ui {out}/state"),
         ("Spark's log", out / "spark.log"),
     ]
     for name, where in files:

@@ -20,8 +20,9 @@ from typing_extensions import Self
 
 from weft.cli.job import CheckedJob, blaming, load_job
 from weft.cli.output import check_master, err, exit_code, log_file, on_stop, out, print_json, size
+from weft.cli.ui import shown_beside
 from weft.errors import WeftError
-from weft.observe import BatchReport, Summary, disk_use, query_line, read_batch
+from weft.observe import BatchReport, Summary, address_of, disk_use, prometheus, query_line, read_batch
 from weft.spec import kind_named
 from weft.state import open_folder
 
@@ -31,9 +32,13 @@ if TYPE_CHECKING:
 __all__ = ["Screen", "explain_job", "run_job", "summary_table", "watch"]
 
 
-def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> int:
+def run_job(
+    path: Path, *, check: bool, master: str | None, ui: bool = False, metrics: str | None = None, as_json: bool
+) -> int:  # fmt: skip
     """Run a job file to its end, or until it is stopped."""
     check_master(master)
+    if metrics is not None:
+        address_of(metrics)
     job = load_job(path, reads=True, writes=True)
     if check:
         return _checked(job, as_json)
@@ -46,24 +51,32 @@ def run_job(path: Path, *, check: bool, master: str | None, as_json: bool) -> in
             spark = jobs.quiet_session(
                 f"weft {path.name}", master=master or job.master, state=job.state, conf=job.conf, log=log
             )
+            exporter = prometheus(spark, metrics) if metrics is not None else None
             built = _built(spark, job, job.state)
             with blaming(job):
                 origin = jobs.belongs(spark, job.checkpoint, job.state, built.spec)
         if not as_json:
             console.print(Text(f"{path.name}: {origin}"), soft_wrap=True)
+            if exporter is not None:
+                console.print(Text(str(exporter)), soft_wrap=True)
         with blaming(job):
             query = jobs.start(
                 built, format=job.sink.format, options=job.sink.options, mode=job.sink.mode,
                 partition_by=job.sink.partition_by, checkpoint=job.checkpoint, trigger=job.trigger, name=path.stem,
             )  # fmt: skip
         title = f"{job.on}   {job.window}"
-        with Screen(title, as_json=as_json, one_stream=job.right is None) as screen:
+        with (
+            shown_beside(job.state, wanted=ui, quiet=as_json),
+            Screen(title, as_json=as_json, one_stream=job.right is None) as screen,
+        ):
             summary = watch(query, job.state, screen)
     except WeftError as error:
         if not as_json and exit_code(error) == 1:
             console.print(Text(f"Spark's log: {log}", style="dim"), soft_wrap=True)
         raise
     _finish(summary, job, str(query.id), as_json)
+    if exporter is not None:
+        exporter.stop()
     spark.stop()
     return 0
 

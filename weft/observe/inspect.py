@@ -13,8 +13,10 @@ from typing import Any
 
 from weft.errors import NoSuchState, SpecError, WeftError
 from weft.observe.listing import contents, find_query
+from weft.observe.markup import html_table
 from weft.observe.metrics import Migration, imbalance, read_batch
-from weft.routing import plan_from_json
+from weft.planner import draw_svg
+from weft.routing import AreaPlan, plan_from_json
 from weft.spec import read_self_join
 from weft.spec.options import microseconds
 from weft.state import Damage, Folder, Manifest, Verifier
@@ -78,6 +80,33 @@ class QueryView:
     def imbalance(self) -> float:
         """Return the rows of the fullest task relative to the mean."""
         return imbalance([sum(task.rows.values()) for task in self.tasks] or [0])
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("join", self.condition or "unknown"), ("window", self.window),
+            ("plan", f"{self.plan.get('scheme', 'unknown')}, {self.plan.get('tasks', '?')} tasks"
+             + (f": {self.reason}" if self.reason else "")),
+            ("last good batch", f"{self.last_good} of {self.last_batch}"),
+            ("late rows dropped", f"{sum(self.late_kept.values()):,} in the batches kept"),
+        ]  # fmt: skip
+        tasks = [
+            (task.task, task.rows["left"], task.rows["right"], sum(task.segments.values()), task.bytes)
+            for task in self.tasks
+        ]
+        made = html_table(("", ""), facts, f"State of {self.query}")
+        made += html_table(("task", "left rows", "right rows", "segments", "bytes"), tasks, f"After batch {self.batch}")
+        if self.plan.get("scheme") == AreaPlan.scheme:
+            held = {task.task: sum(task.rows.values()) for task in self.tasks}
+            made += draw_svg(plan_from_json(self.plan), held)
+        events = [
+            (batch, event.change, event.rows, f"{event.seconds:.2f} s", event.reason)
+            for batch, event in self.migrations
+        ]
+        if events:
+            made += html_table(("batch", "change", "rows moved", "took", "why"), events, "Migrations")
+        return made + html_table(("file", "damage"), [(one.file, one.why) for one in self.damage], "Damaged") * bool(
+            self.damage
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as JSON data."""

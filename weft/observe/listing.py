@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from weft.errors import NoSuchState, WeftError
 from weft.observe.metrics import disk_use
-from weft.state import CHECKPOINT, TOLD, Folder, Manifest, open_folder, read_sealed
+from weft.state import CHECKPOINT, JOURNAL, TOLD, Folder, Manifest, open_folder, read_sealed
 
 __all__ = [
     "Contents",
@@ -32,7 +32,7 @@ __all__ = [
     "query_line",
 ]
 
-_DOCUMENTS = ("spec.json", "owner.json", CHECKPOINT)
+_DOCUMENTS = ("spec.json", "owner.json", CHECKPOINT, JOURNAL)
 _FOLDERS = re.compile(rf"plans|{TOLD}|\d+")
 _FILES = re.compile(
     r"\d+\.json|\d+\.metrics\.json|\d+-\d+(-[0-9a-f]{8})?\.arrow|\d+-[0-9a-f]{8}\.pack|t\d+-[0-9a-f]{16}-[0-9a-f]{16}\.json"

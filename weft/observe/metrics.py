@@ -12,6 +12,7 @@ from typing import Any
 from pyarrow import fs
 
 from weft.errors import WeftError
+from weft.observe.markup import html_table
 from weft.routing.documents import document_measures
 from weft.state import Folder, read_reports, read_sealed
 from weft.types import SIDES, Side
@@ -41,6 +42,10 @@ class Migration:
         reason = f" ({self.reason})" if self.reason else ""
         read = f"{self.files:,} files opened, {self.bytes / 1e6:,.1f} MB read"
         return f"{self.change}, {self.rows:,} rows moved in {self.seconds:.2f} s, {read}{reason}"
+
+    def _repr_html_(self) -> str:
+        row = (self.change, self.rows, f"{self.seconds:.2f} s", self.reason)
+        return html_table(("change", "rows moved", "took", "why"), [row])
 
     def to_json(self) -> dict[str, Any]:
         """Return the event as JSON data."""

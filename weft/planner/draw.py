@@ -15,7 +15,7 @@ from weft.routing import AreaPlan, Plan
 from weft.routing.adsp import SPACE, Area, Division
 from weft.types import SIDES, WORD_MAX, WORD_MIN, Side
 
-__all__ = ["draw", "draw_svg"]
+__all__ = ["area_cells", "draw", "draw_svg"]
 
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _COLOURS = ("#cfe3f7", "#d9f0d3", "#fde3c8", "#e6d8f0", "#f7d4d9", "#d6efee", "#f3efc5", "#e3e3e3")
@@ -55,7 +55,7 @@ def draw_svg(plan: Plan, held: Mapping[int, int] | None = None, size: int = 480)
         top, bottom = (down * rows.index(edge) for edge in (area.left[0], area.left[1] + 1))
         start, end = (across * columns.index(edge) for edge in (area.right[0], area.right[1] + 1))
         colour = _COLOURS[number % len(_COLOURS)]
-        for cell, (y, x, height, width) in enumerate(_cells(area)):
+        for cell, (y, x, height, width) in enumerate(area_cells(area)):
             task = area.tasks[cell]
             title = f"task {task}" + ("" if held is None else f", {held.get(task, 0):,} tuples")
             where = (
@@ -132,7 +132,7 @@ def _filled(areas: tuple[Area, ...], held: Mapping[int, int]) -> str:
     return f", {min(loads):,} to {max(loads):,} tuples each, {sum(loads):,} with copies"
 
 
-def _cells(area: Area) -> list[tuple[float, float, float, float]]:
+def area_cells(area: Area) -> list[tuple[float, float, float, float]]:
     """Return y, x, height and width of each cell as shares of the area, extra cells last."""
     lines = {side: _lines(area.by_left if side == "left" else area.by_right) for side in SIDES}
     cells = [(*lines["left"][x], *lines["right"][y]) for x in range(area.rows) for y in range(area.columns)]

@@ -141,7 +141,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
         one_stream=False, taken=analyzed.taken, kind=asked.kind, order=(asof_lags(asof, spec.window), reaches),
     )  # fmt: skip
     choice = Choice(_SCHEME, INDEX, "", "")
-    return AsofBuilt(analyzed, spec, choice, tasks, sides, where, carried, match.accept)
+    return AsofBuilt(analyzed, spec, choice, tasks, sides, where, carried, match.accept, asked)
 
 
 def _check_frames(frames: dict[Side, DataFrame], refresh: str | None) -> None:
@@ -158,6 +158,12 @@ def _check_frames(frames: dict[Side, DataFrame], refresh: str | None) -> None:
 @dataclass(frozen=True)
 class AsofBuilt(Built):
     """An as-of join that is known to be sound."""
+
+    asked: AsofAsked | None = None
+
+    def explanation(self) -> Explanation:
+        assert self.asked is not None
+        return explain_asof(self.spec, self.asked, _SCHEME, self.tasks, streaming=self.where is not None)
 
     def _joiner(self, job: Job) -> Joiner[Pairs]:
         return AsofJoiner(job, self.accept)

@@ -19,7 +19,7 @@ from pyspark.sql.types import BooleanType, StructField, StructType
 from weft.engine import Accept, Job, Joiner, Pairs, RowJoiner
 from weft.errors import SpecError, about
 from weft.kernels import words_of
-from weft.planner import Choice, check_switch, choose
+from weft.planner import Choice, Explanation, check_switch, choose, explain_join
 from weft.routing import Plan, Range, Scheme, TaskStats
 from weft.spark.analysis import (
     SELF,
@@ -240,8 +240,12 @@ class Built:
         joined = joined if self._as_it_is else self._project(joined)
         if self.where is None:
             return joined
-        register(self.where, job)
+        register(self.where, job, self.explanation)
         return counted_pairs(joined, self.where.name)
+
+    def explanation(self) -> Explanation:
+        """Explain the join."""
+        return explain_join(self.spec, self.choice, self.tasks, streaming=self.where is not None)
 
     def _metadata(self, output: Output) -> dict[str, Any]:
         """Return what an output column tells of its order in time; a static result tells nothing."""

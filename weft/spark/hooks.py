@@ -30,22 +30,25 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from weft.engine import Job
 from weft.errors import WeftError, WeftWarning
+from weft.planner import Explanation
 from weft.spark.analysis import DELAY, ENDLESS, LAG, spark_delay, stripped
-from weft.spark.observed import follow_late_rows
+from weft.spark.journal import keep_journal
+from weft.spark.observed import follow_late_rows, report_name
 from weft.spark.state_place import JOIN, StatePlace, check_restart, check_whole
 from weft.spark.way_back import with_way_back
 from weft.spec.disorder import readable
 from weft.spec.options import show_duration
 
-__all__ = ["Registered", "around_starts", "joins_of", "register", "told", "weft_error"]
+__all__ = ["Registered", "around_starts", "joins_of", "register", "state_paths", "told", "weft_error"]
 
 
 @dataclass(frozen=True)
 class Registered:
-    """A join of streams that was built: what it joins, and where it keeps its state."""
+    """A join of streams that was built: what it joins, where it keeps its state, and how it is explained."""
 
     where: StatePlace
     job: Job
+    explain: Callable[[], Explanation] | None = None
 
 
 _JOINS: dict[str, Registered] = {}
@@ -54,12 +57,21 @@ _MOST = 10_000
 """Joins that are remembered; of a service that builds frames all the time, the oldest are forgotten."""
 
 
-def register(where: StatePlace, job: Job) -> None:
+def register(where: StatePlace, job: Job, explain: Callable[[], Explanation] | None = None) -> None:
     """Remember a join, so that a query that holds it can be checked when it starts."""
-    _JOINS[where.join] = Registered(where, job)
+    _JOINS[where.join] = Registered(where, job, explain)
     if len(_JOINS) > _MOST:
         _JOINS.pop(next(iter(_JOINS)))
     _install()
+
+
+_PLACES: dict[str, tuple[str, ...]] = {}
+"""Where the joins of queries that this process has started keep their state, by the ids of the queries."""
+
+
+def state_paths(query: StreamingQuery) -> tuple[str, ...]:
+    """Return the state paths of the joins of a query that this process has started, () if it has none."""
+    return _PLACES.get(str(query.id), ())
 
 
 Around = Callable[[DataFrame], AbstractContextManager[Callable[[StreamingQuery], None]]]
@@ -107,7 +119,12 @@ def _checked(start: Callable[..., StreamingQuery]) -> Callable[..., StreamingQue
             except BaseException:
                 query.stop()
                 raise
-            follow_late_rows(writer._df.sparkSession, query, {join.where.name: join.job.spec for join in joins})
+            spark = writer._df.sparkSession
+            follow_late_rows(spark, query, {join.where.name: join.job.spec for join in joins})
+            _PLACES[str(query.id)] = tuple(dict.fromkeys(join.where.folder(str(query.id)) for join in joins))
+            for join in joins:
+                folder = join.where.store(join.job, query.id).folder
+                keep_journal(spark, query, folder, report_name(join.where.name), join.explain)
         return query
 
     return checked

@@ -10,8 +10,6 @@ A query that drops late rows says so once, in the driver's log: how many, on whi
 
 from __future__ import annotations
 
-import atexit
-import contextlib
 import logging
 from collections.abc import Iterator
 from typing import Any
@@ -19,13 +17,13 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.streaming.listener import StreamingQueryListener
 from pyspark.sql.streaming.query import StreamingQuery
 
 from weft.engine import Job
 from weft.errors import StateError
 from weft.routing import plan_from_json
 from weft.spark.analysis import frame_of
+from weft.spark.listening import hear
 from weft.spark.shuttle import COUNTS, MOST_COUNTED, Outbox, RunningTask, Stamp, note_of
 from weft.spark.state_place import StatePlace
 from weft.spec import JoinSpec, Tumbling, Within
@@ -85,7 +83,7 @@ def _nothing(sink: pa.NativeFile) -> None:
 
 def _state_note(store: StateStore, batch: int, pinned: Pinned) -> dict[str, int | None]:
     """Return what the state holds when a batch begins, and whether the batch migrates it."""
-    empty = note_of(state_rows=0, state_bytes=0, migrations=0)
+    empty = note_of(state_rows=0, state_bytes=0, state_fullest=0, state_tasks=0, migrations=0)
     try:
         first = store.manifest(0, batch - 1, pinned.history) if batch else None
         if first is None:
@@ -97,6 +95,8 @@ def _state_note(store: StateStore, batch: int, pinned: Pinned) -> dict[str, int 
     found = [first, *(manifest for manifest in others if manifest is not None)]
     segments = [segment for manifest in found for segment in manifest.files]
     held = {"state_rows": sum(s.rows for s in segments), "state_bytes": sum(s.bytes for s in segments)}
+    held["state_fullest"] = max(sum(s.rows for s in manifest.files) for manifest in found)
+    held["state_tasks"] = len(found)
     return note_of(**held, migrations=migrations)
 
 
@@ -111,34 +111,7 @@ def follow_late_rows(spark: SparkSession, query: StreamingQuery, joins: dict[str
         if isinstance(spec.window, (Within, Tumbling)) and spec.window.delays.known is not None
     }
     if timed:
-        _WATCHED[str(query.runId)] = timed
-        _listen(spark)
-        for progress in query.recentProgress:  # what was reported before anybody listened
-            _tell(progress)
-        if not query.isActive:
-            _WATCHED.pop(str(query.runId), None)
-
-
-_WATCHED: dict[str, dict[str, JoinSpec]] = {}
-"""Joins that have dropped nothing so far, by the run of their query."""
-_LISTENING: set[str] = set()
-"""Sessions whose queries are watched."""
-
-
-def _listen(spark: SparkSession) -> None:
-    session = str(spark._jsparkSession.sessionUUID())
-    if session not in _LISTENING:
-        _LISTENING.add(session)
-        listener = _LateRows()
-        spark.streams.addListener(listener)
-        atexit.register(_stop_listening, spark, listener)
-
-
-def _stop_listening(spark: SparkSession, listener: StreamingQueryListener) -> None:
-    """Take leave before Python ends: a JVM that outlives it would complain of a listener that does not answer."""
-    with contextlib.suppress(Exception):  # the session may be gone already, in more ways than one
-        spark.streams.removeListener(listener)
-        spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(2000)  # one of its calls may be under way
+        hear(spark, query, _LateRows(timed))
 
 
 def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:
@@ -158,29 +131,24 @@ def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:
     return f"Batch {batch} dropped late rows: {' and '.join(dropped)}."
 
 
-def _tell(progress: Any) -> None:
-    joins = _WATCHED.get(str(progress.runId), {})
-    for name, row in dict(progress.observedMetrics).items():
-        spec = joins.get(name)
-        text = late_warning(spec, progress.batchId, row.asDict()) if spec is not None else ""
-        if text and joins.pop(name, None) is not None:
-            _LOG.warning(
-                "%s Logged once per run of query %s; observedMetrics[%r] of its progress has the counts of every batch.",
-                text, progress.name or progress.id, name,
-            )  # fmt: skip
+class _LateRows:
+    """Reads the reports of every batch until each join has dropped something."""
 
+    def __init__(self, joins: dict[str, JoinSpec]) -> None:
+        self.joins = joins
 
-class _LateRows(StreamingQueryListener):
-    """Reads the reports of every batch until a join has dropped something."""
+    def progress(self, progress: Any) -> None:
+        for name, row in dict(progress.observedMetrics).items():
+            spec = self.joins.get(name)
+            text = late_warning(spec, progress.batchId, row.asDict()) if spec is not None else ""
+            if text and self.joins.pop(name, None) is not None:
+                _LOG.warning(
+                    "%s Logged once per run of query %s; observedMetrics[%r] of its progress has the counts of every batch.",
+                    text, progress.name or progress.id, name,
+                )  # fmt: skip
 
-    def onQueryStarted(self, event: Any) -> None:  # noqa: N802 (PySpark's own names)
-        del event
+    def idle(self) -> None:
+        """Nothing arrived, nothing is late."""
 
-    def onQueryProgress(self, event: Any) -> None:  # noqa: N802
-        _tell(event.progress)
-
-    def onQueryIdle(self, event: Any) -> None:  # noqa: N802
-        del event
-
-    def onQueryTerminated(self, event: Any) -> None:  # noqa: N802
-        _WATCHED.pop(str(event.runId), None)
+    def ended(self, error: str | None) -> None:
+        """What was dropped was told."""

@@ -36,6 +36,11 @@ class RouteTask:
     settle: bool = False
     """Whether rows may arrive in another order when they are computed again."""
 
+    @property
+    def __name__(self) -> str:
+        """Return how Spark's plans call this function."""
+        return "weft_route_" + "_and_".join(self.sources)
+
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Route one partition."""
         job, sides = self.joiner.job, list(self.sources)

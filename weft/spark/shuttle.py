@@ -52,7 +52,7 @@ _TOGETHER = 256
 
 COUNTS = (
     "left_rows", "right_rows", "left_late", "right_late", "left_behind", "right_behind", "state_rows", "state_bytes",
-    "migrations",
+    "state_fullest", "state_tasks", "migrations",
 )  # fmt: skip
 """What a note counts; `weft.spark.observed` adds the notes of a batch up."""
 

@@ -46,6 +46,10 @@ class StatePlace:
     join: str = ""
     care: Care = field(default_factory=Care)
 
+    def folder(self, query: str) -> str:
+        """Return the path of the state of this join in one query."""
+        return f"{self.path.rstrip('/')}/{query}" + (f".{self.name}" if self.name else "")
+
     def store(self, job: Job, query: str) -> StateStore:
         """Open the state of this join in one query."""
         folder = f"{query}.{self.name}" if self.name else query

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -21,7 +22,10 @@ from weft.state.folder import Folder
 from weft.state.object_folder import range_of
 from weft.state.sealed import find_sealed, read_sealed, write_sealed
 
-__all__ = ["TOLD", "find_report", "has_reported", "read_reports", "refuse_parted", "summaries", "write_report"]
+__all__ = [
+    "TOLD", "find_report", "has_reported", "read_reports", "refuse_parted", "reported_at", "reports_by_task", "summaries",
+    "write_report",
+]  # fmt: skip
 
 TOLD = "told"
 _NAME = re.compile(r"t(\d+)-([0-9a-f]{16})-([0-9a-f]{16})\.json")
@@ -80,13 +84,27 @@ def find_report(query: Folder, task: int, batch: int) -> dict[str, Any] | None:
 
 def read_reports(query: Folder, batch: int, tasks: int | None) -> list[dict[str, Any]]:
     """Return what the tasks of a batch have told, `tasks` of them where that is known. Unreadable files are skipped."""
+    return list(reports_by_task(query, batch, tasks).values())
+
+
+def reports_by_task(query: Folder, batch: int, tasks: int | None = None) -> dict[int, dict[str, Any]]:
+    """Return what each task of a batch has told, in the order of tasks. Unreadable files are skipped."""
     if query.packed:
-        names = _newest(query, batch)
-        asked = [(_told(query, batch), names[task]) for task in sorted(names) if tasks is None or task < tasks]
+        asked = {task: (_told(query, batch), name) for task, name in sorted(_newest(query, batch).items())}
     else:
-        numbers = [name for name in query.names() if name.isdigit() and (tasks is None or int(name) < tasks)]
-        asked = [(query / name, f"{batch}.metrics.json") for name in numbers]
-    return [report for folder, name in asked if (report := _readable(folder, name)) is not None]
+        numbers = sorted(int(name) for name in query.names() if name.isdigit())
+        asked = {task: (query / str(task), f"{batch}.metrics.json") for task in numbers}
+    some = {task: where for task, where in asked.items() if tasks is None or task < tasks}
+    found = query.together([partial(_readable, *where) for where in some.values()])
+    return {task: report for task, report in zip(some, found, strict=True) if report is not None}
+
+
+def reported_at(query: Folder, batch: int) -> datetime | None:
+    """Return when task 0 finished a batch, None if it has not or the file system does not say."""
+    if query.packed:
+        found = [info.mtime for info in _told(query, batch).entries() if info.base_name.startswith("t0-")]
+        return max((time for time in found if time is not None), default=None)
+    return (query / "0").info(f"{batch}.metrics.json").mtime
 
 
 def _readable(folder: Folder, name: str) -> dict[str, Any] | None:
