@@ -482,7 +482,7 @@ def test_a_table_that_is_too_large_is_refused_when_the_query_starts(desk, both) 
     assert hint.startswith("Hint: select fewer columns (select=) or filter it before the join; or read it as a stream")
     assert not list((desk.folder / "state").glob("tables/*/*.arrow"))
     desk.spark.conf.set("spark.weft.table.maxBytes", "much")
-    with pytest.raises(SpecError, match=r"maxBytes is 'much'.\nIt is how many bytes .*\nHint: write '8g'"):
+    with pytest.raises(SpecError, match=r"maxBytes is 'much'.\nIt is the maximum size .*\nHint: write '8g'"):
         weft.join(*both, on="l.k = r.k", state=desk.state)
 
 
