@@ -28,7 +28,7 @@ function planView(store) {
       h("button", { type: "button", disabled: !one.drawn || !query.tasks.some((t) => t.batch >= one.batch), onclick: () => { chosen = one.batch; draw(); scrollTo({ top: 0 }); } }, `Batch ${count(one.batch)}`),
       h("span", { class: "quiet" }, changeOf(one)),
       h("p", {}, one.reason || "in force when the oldest batch that is kept was read"),
-      one.rows === null ? null : h("p", {}, `${count(one.rows)} rows moved${one.bytes ? ", about " + bytes(one.bytes) : ""} in ${seconds(one.seconds)}`))));
+      one.rows === null ? null : h("p", {}, `${count(one.rows)} rows moved in ${seconds(one.seconds)}`))));
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => draw());
   return { element, update(given) { query = given; return draw(); } };
