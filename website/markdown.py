@@ -1,6 +1,6 @@
 """From Markdown as the repository shows it to Markdown as MkDocs reads it.
 
-The pages are read in both places, so they use what both understand. Four things differ: links that lead out of docs/, comments,
+The pages are read in both places, so they use what both understand. Four things differ: links out of docs/, comments,
 prompts of doctests, and lists without a blank line above them, which are refused here rather than repaired.
 """
 
@@ -23,6 +23,7 @@ _SITE_PAGES = {origin: name for name, origin in ORIGINS.items()} | {
     "docs/papers": "papers/ids.md",
 }
 _LINK = re.compile(r"(?<=\]\()([^)#\s]+)(#[^)\s]*)?(?=\))")
+_WHOLE_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^)#\s]+)(?:#[^)\s]*)?\)")
 _FENCE = re.compile(r"^( *)```")
 
 
@@ -46,7 +47,8 @@ def for_site(text: str, origin: str) -> str:
         elif list_without_blank(lines[number - 1] if number else "", line):
             raise ValueError(f"{origin}, line {number + 1}: a list needs a blank line above it")
         else:
-            out.append(_LINK.sub(lambda found: _moved(found[1], origin, name) + (found[2] or ""), line))
+            kept = _WHOLE_LINK.sub(lambda found: found[0] if _on_site(found[2], origin) else found[1], line)
+            out.append(_LINK.sub(lambda found: _moved(found[1], origin, name) + (found[2] or ""), kept))
     return "\n".join(out) + "\n"
 
 
@@ -58,6 +60,13 @@ def list_without_blank(above: str, line: str) -> bool:
     """
     item = r"(?:[-*+]|\d+\.) "
     return bool(re.match(item, line)) and bool(above.strip()) and not re.match(rf"\s*{item}|\s{{2,}}|#|<", above)
+
+
+def _on_site(link: str, origin: str) -> bool:
+    """Tell whether a link leads anywhere on the site: files of the repository that it does not have are named only."""
+    if "://" in link or link.startswith(("mailto:", "/")):
+        return True
+    return _site_page(posixpath.normpath(posixpath.join(posixpath.dirname(origin), link))) is not None
 
 
 def _moved(link: str, origin: str, name: str) -> str:

@@ -140,6 +140,7 @@ def test_links_that_leave_the_docs_lead_to_pages_of_the_site() -> None:
     assert (
         markdown.for_site("<!-- not run: x -->\n```python\n>>> 1\n1\n```", "docs/x.md") == "```pycon\n>>> 1\n1\n```\n"
     )
+    assert markdown.for_site("[a](../../examples/x.toml), [b](kinds.md)", "docs/guide/x.md") == "a, [b](kinds.md)\n"
     with pytest.raises(ValueError, match="blank line"):
         markdown.for_site("Two things:\n- one", "docs/x.md")
 
