@@ -65,7 +65,7 @@ def test_a_projection_is_made_once_and_applied_to_every_batch() -> None:
         ("l.id", "_right", "not a list"),
         (["z.*"], "_right", "There is no side 'z'"),
         (["l.nope"], "_right", "no column 'nope'"),
-        (["l.* EXCEPT (v)"], "_right", "of a star out"),
+        (["l.* EXCEPT (v)"], "_right", "that a star leaves out"),
         (["l.id +"], "_right", "does not parse"),
         (["l.id FROM t"], "_right", "more than an expression"),
         (["sum(l.id)"], "_right", "SUM is not supported locally"),

@@ -100,7 +100,7 @@ def test_what_cannot_be_cut_is_not() -> None:
     spec = AsofJoin(SCHEMA, SCHEMA, on="t", by="k", where="l.k + r.t > 3").spec
     first = scheme.initial(spec, 4)
     assert scheme.control(spec, first, _stats([1] * 50, list(range(50)))) == (first, "")
-    with pytest.raises(SpecError, match=r"This join is no as-of join.\nThe scheme is 'asof'."):
+    with pytest.raises(SpecError, match=r"This is not an as-of join.\nThe scheme is 'asof'."):
         scheme.initial(Join(SCHEMA, SCHEMA, on="l.k = r.k").spec, 2)
     with pytest.raises(SpecError, match="rounds"):
         AsofScheme(rounds=0)

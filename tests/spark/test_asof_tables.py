@@ -154,7 +154,7 @@ def test_a_table_on_the_left_is_refused(desk) -> None:
         weft.asof_join(table, stream, on="ts")
     assert str(refused.value) == (
         "The left side is a table and the right side a stream.\n"
-        "Each left row has one right row; for a row of the table, a nearer one can arrive in any later batch.\n"
+        "Each left row is given one right row; for a row of the table, a nearer one could arrive in any later batch.\n"
         "Hint: put the stream on the left: weft.asof_join(stream, table, on=...); or read the table as a stream too, with delay=."
     )
     with pytest.raises(SpecError, match=r"needs a state path.\nWeft writes the table there, as an index"):

@@ -389,7 +389,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "window": (
         {"window": weft.unbounded()},
         "A stream with a table has no window.",
-        "The table does not move in time: every row of the stream meets all of it.",
+        "The table has no clock: every row of the stream is compared with the whole table.",
         "omit window=; to compare times, write it in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'.",
     ),
     "right": (

@@ -185,7 +185,7 @@ class AsofScheme(Scheme):
     def first_plan(self, spec: JoinSpec, tasks: int) -> Plan:
         asof = spec.asof
         if asof is None:
-            raise SpecError.of("This join is no as-of join.", "The scheme is 'asof'.", "use scheme='auto'.")
+            raise SpecError.of("This is not an as-of join.", "The scheme is 'asof'.", "use scheme='auto'.")
         left, right = zip(*((one, two) for one, two in _routed_by(spec)), strict=True) if asof.by else ((), ())
         reach = -1 if asof.tolerance is None or asof.floating else int(asof.tolerance)
         back, ahead = (reach if asof.back else 0), (reach if asof.ahead else 0)

@@ -116,7 +116,7 @@ class _Builder:
             star = node.find(exp.Star)
             if star is not None and any(star.args.values()):
                 raise SpecError.of(
-                    f"The select item {item!r} leaves columns of a star out.",
+                    f"The select item {item!r} names columns that a star leaves out.",
                     "A star stands for all columns of a side.",
                     "name the columns that you want.",
                 )

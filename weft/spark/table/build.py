@@ -212,7 +212,7 @@ def check_request(
         if window is not None:
             raise SpecError.of(
                 "A stream with a table has no window.",
-                "The table does not move in time: every row of the stream meets all of it.",
+                "The table has no clock: every row of the stream is compared with the whole table.",
                 "omit window=; to compare times, write it in on=, such as 'l.ts BETWEEN r.valid_from AND r.valid_to'.",
             )
     for name, given, default in (("scheme", scheme, "auto"), ("index", index, "auto"), ("tasks", tasks, None)):
@@ -227,7 +227,7 @@ def check_asof_request(left: DataFrame, asked: AsofAsked, tasks: object) -> None
     if not left.isStreaming:
         raise SpecError.of(
             "The left side is a table and the right side a stream.",
-            "Each left row has one right row; for a row of the table, a nearer one can arrive in any later batch.",
+            "Each left row is given one right row; for a row of the table, a nearer one could arrive in any later batch.",
             "put the stream on the left: weft.asof_join(stream, table, on=...); or read the table as a stream too, with delay=.",
         )
     with about("delay"):
