@@ -12,7 +12,7 @@ import weft
 from weft.errors import SpecError
 from weft.kernels.parallel import shared as at
 from weft.local.parallel import Interleaved, ParallelJoin, Settings, word_join
-from weft.local.parallel.checks import text_reads_alike
+from weft.local.parallel.request import text_reads_alike
 
 SCHEMA = pa.schema({"x": pa.int64(), "s": pa.string(), "t": pa.int64()})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from weft.local.parallel.join import ParallelJoin
-from weft.local.parallel.settings import Settings
+from weft.local.parallel.request import Settings
 from weft.local.parallel.word_join import FedTuples, Interleaved, Threads, WordJoin
 
 __all__ = ["FedTuples", "Interleaved", "ParallelJoin", "Settings", "Threads", "WordJoin"]

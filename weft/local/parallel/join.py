@@ -20,9 +20,8 @@ from weft.local.analyze import analyze
 from weft.local.arrow import Batches, Tabular, as_schema, fed_table, joined_batches
 from weft.local.checks import check_text, check_window
 from weft.local.expr import Projection
-from weft.local.parallel.checks import check_served, of_window, term_holds
+from weft.local.parallel.request import Settings, check_served, check_settings, explain_parallel, of_window, term_holds
 from weft.local.parallel.rows import FedRows, KeptRows
-from weft.local.parallel.settings import Settings, check_settings, explain_parallel
 from weft.local.parallel.word_join import FedTuples, Runner, Threads, WordJoin, check_threads
 from weft.local.runtime import TableSource
 from weft.planner import Explanation

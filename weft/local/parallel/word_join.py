@@ -20,7 +20,7 @@ from weft.kernels.parallel import FULL, Shared, Sizes, advance_edges, play, shar
 from weft.kernels.parallel import shared as at
 from weft.kernels.trees import build, clear, nodes_at
 from weft.kernels.trees.css import KEYS
-from weft.local.parallel.settings import Settings
+from weft.local.parallel.request import Settings
 from weft.spec.options import check_count
 from weft.types import Rows, Words
 
