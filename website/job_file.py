@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weft.cli.job import job_schema as schema
-from weft.cli.job.described import KEYS, WINDOW_KEYS, WINDOW_KINDS
 from weft.cli.job.model import TABLES, WINDOWS, Field
+from weft.cli.job.schema import KEYS, WINDOW_KEYS, WINDOW_KINDS
 
 __all__ = ["job_file_page", "job_keys", "job_schema"]
 

@@ -14,8 +14,8 @@ from typer.testing import CliRunner
 from weft.cli import new_job
 from weft.cli.app import app
 from weft.cli.job import load_job
+from weft.cli.job.compose import look_into
 from weft.cli.job.schema import job_schema
-from weft.cli.job.sniff import look_into
 from weft.errors import JobError
 from weft.spec import last, within
 

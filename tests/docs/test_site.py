@@ -16,8 +16,8 @@ import weft
 from website import api, commands, job_file, markdown, messages, navigation, notebooks
 from website.generated import generated_pages
 from weft import errors
-from weft.cli.job.described import KEYS, WINDOW_KEYS, WINDOW_KINDS
 from weft.cli.job.model import TABLES, WINDOWS
+from weft.cli.job.schema import KEYS, WINDOW_KEYS, WINDOW_KINDS
 from weft.observe import BatchMetrics
 
 ROOT = Path(__file__).parents[2]

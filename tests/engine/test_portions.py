@@ -9,8 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from weft.engine.leaving import Leaving
-from weft.engine.pairs import BYTES, cuts, portions, row_bytes
+from weft.engine.pairs import BYTES, Leaving, cuts, portions, row_bytes
 from weft.engine.step import CHUNK
 from weft.index import Matches, Run
 from weft.local import Join, NaturalJoin

@@ -7,10 +7,9 @@ from weft.engine.clock import Header, watermark
 from weft.engine.content_order import in_content_order
 from weft.engine.control import next_plan, pinned_for
 from weft.engine.joiner import Job, Joiner, RowJoiner
-from weft.engine.leaving import TEXTS, Leaving
 from weft.engine.lookup import Lookup, TableLookup
 from weft.engine.migrate import migrate
-from weft.engine.pairs import Pairs
+from weft.engine.pairs import TEXTS, Leaving, Pairs
 from weft.engine.preserve import Accept
 from weft.engine.route import Delivery, Inputs, Intake, Router
 from weft.engine.ship import pack_delivery, pack_header

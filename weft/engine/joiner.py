@@ -13,9 +13,8 @@ from typing import Generic
 import pyarrow as pa
 
 from weft.engine.arrivals import Arrivals, Shipment
-from weft.engine.leaving import Leaving
 from weft.engine.migrate import Moved, migrate
-from weft.engine.pairs import Pairs
+from weft.engine.pairs import Leaving, Pairs
 from weft.engine.preserve import Accept, preserving_step
 from weft.engine.route import Delivery, Inputs, Router
 from weft.engine.step import Found, Step, step

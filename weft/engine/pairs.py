@@ -1,4 +1,7 @@
-"""Pairs that leave: row numbers become rows once, in chunks of as many bytes as memory has room for, however large rows are.
+"""Pairs that leave: with the columns that somebody reads, and in chunks of as many bytes as memory has room for.
+
+Row numbers become rows once, however large rows are. Words of texts are hashes, so a pair that a search found may be none. Its
+texts are compared where they lie, by row number: the rows are taken afterwards, and only the columns that are asked for.
 
 In a self join no tuple meets itself, and on request each unordered pair leaves once. A tuple is routed in both roles. New left
 rows look among old right rows and, in a second probe, among the new ones, where a tuple could meet itself; `rid` (or `seq`)
@@ -9,19 +12,75 @@ the first does not hold.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from weft.engine.leaving import Leaving
 from weft.index import Index, Matches, Probe
-from weft.kernels import float_of, narrow
+from weft.kernels import float_of, narrow, same_text
 from weft.spec import JoinSpec, Op, Term
 from weft.types import WORD_MAX, WORD_MIN, Block, Bools, Rows, Side, Words, columns_at, other
 
-__all__ = ["BYTES", "Pairs", "cuts", "once", "pairs_of", "portions", "row_bytes", "terms_hold", "told_apart"]
+__all__ = [
+    "BYTES", "TEXTS", "Leaving", "Pairs", "cuts", "once", "pairs_of", "portions", "row_bytes", "terms_hold", "told_apart",
+]  # fmt: skip
+
+TEXTS = (pa.string(), pa.large_string(), pa.binary(), pa.large_binary())
+"""Types whose values are compared in place."""
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """Payload columns by side, all of a side that is not named; and pairs of left and right columns whose texts are equal."""
+
+    columns: Mapping[Side, tuple[str, ...]] = field(default_factory=dict)
+    texts: tuple[tuple[str, str], ...] = ()
+
+    def of(self, payload: pa.Table, side: Side) -> pa.Table:
+        """Return the columns that leave."""
+        return payload.select(self.columns[side]) if side in self.columns else payload
+
+    def equal(self, side: Side, payload: pa.Table, match: Matches) -> Matches:
+        """Return the matches whose texts are equal; `payload` is that of the probing `side`."""
+        for left, right in self.texts:
+            here, there = (left, right) if side == "left" else (right, left)
+            found = _same(_texts(payload, here), _texts(match.run.payload, there), match.probe, match.stored)
+            if not found.all():
+                match = Matches(match.run, match.probe[found], match.stored[found])
+        return match
+
+
+class _Texts(NamedTuple):
+    ends: Rows
+    content: NDArray[np.uint8]
+
+
+def _texts(payload: pa.Table, name: str) -> _Texts:
+    """Return the buffers of a column, which nobody may write to."""
+    column = payload.column(name)
+    array = (
+        column.chunk(0) if column.num_chunks == 1 else pa.concat_arrays(column.chunks or [pa.array([], column.type)])
+    )
+    word = np.dtype(np.int32 if array.type in (pa.string(), pa.binary()) else np.int64)
+    _, offsets, data = array.buffers()
+    ends = (
+        np.frombuffer(offsets, word, len(array) + 1, array.offset * word.itemsize) if len(array) else np.zeros(1, word)
+    )
+    content = np.frombuffer(data, np.uint8) if data is not None else np.zeros(0, np.uint8)
+    for each in (ends, content):  # compiled for one kind of arrays
+        each.flags.writeable = False
+    return _Texts(ends, content)
+
+
+def _same(here: _Texts, there: _Texts, probe: Rows, stored: Rows) -> NDArray[np.bool_]:
+    same = np.empty(len(probe), np.bool_)
+    same_text(*here, *there, np.asarray(probe, np.int32), np.asarray(stored, np.int32), same)
+    return same
+
 
 BYTES = 1 << 25
 """What the rows of one chunk of pairs take at most, and one pair more: a pair is never cut."""

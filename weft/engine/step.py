@@ -16,8 +16,7 @@ import numpy as np
 
 from weft.engine.arrivals import Arrivals
 from weft.engine.clock import advance, expired_before, late_rows
-from weft.engine.leaving import Leaving
-from weft.engine.pairs import Pairs, once, pairs_of
+from weft.engine.pairs import Leaving, Pairs, once, pairs_of
 from weft.engine.route import HOME, PROBE, STORE
 from weft.index import Index, Probe, Run, make_index
 from weft.routing import BatchView, TaskStats

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from weft.cli.job.compose import JobAnswers, SourceAnswer, compose
+from weft.cli.job.compose import Found, JobAnswers, SourceAnswer, compose, look_into
 from weft.cli.job.load import load_job
 from weft.cli.job.model import CheckedJob, JobMistakes, Mistake, SinkPart, SourcePart, master_trouble
 from weft.cli.job.reader import blaming
 from weft.cli.job.schema import job_schema
-from weft.cli.job.sniff import Found, look_into
 
 __all__ = [
     "CheckedJob", "Found", "JobAnswers", "JobMistakes", "Mistake", "SinkPart", "SourceAnswer", "SourcePart", "blaming", "compose",

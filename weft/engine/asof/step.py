@@ -88,7 +88,7 @@ class Held:
         return tuple(kept)
 
 
-class Leaving(NamedTuple):
+class Answers(NamedTuple):
     """Left rows that leave, and their right rows (-1: none)."""
 
     block: Block
@@ -120,7 +120,7 @@ def asof_step(
     at_once = _of_role(arrivals, "left", LEAVE)
     rows = np.flatnonzero(goes)
     leaving = [
-        Leaving(left, rows, found[rows]), _without(alone.block, np.flatnonzero(ended)),
+        Answers(left, rows, found[rows]), _without(alone.block, np.flatnonzero(ended)),
         _without(at_once, np.arange(len(at_once))),
     ]  # fmt: skip
 
@@ -170,11 +170,11 @@ def _done_with(search: Search, waiting: Words, mark: int, last: bool) -> Bools:
     return search.superseded(min(mark, int(waiting.min()) if len(waiting) else mark))
 
 
-def _without(block: Block, rows: Rows) -> Leaving:
-    return Leaving(block, rows, np.full(len(rows), -1, np.int32))
+def _without(block: Block, rows: Rows) -> Answers:
+    return Answers(block, rows, np.full(len(rows), -1, np.int32))
 
 
-def _beside(spec: JoinSpec, leaving: Leaving, right: Block) -> Iterator[Pairs]:
+def _beside(spec: JoinSpec, leaving: Answers, right: Block) -> Iterator[Pairs]:
     """Yield left rows beside their right rows; without one, beside NULLs or not at all."""
     rows, found = leaving.rows, leaving.found
     if not spec.kind.preserved:
