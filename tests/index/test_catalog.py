@@ -60,5 +60,5 @@ def test_the_laboratory_is_installed_beside_weft() -> None:
 
 
 def test_an_unknown_name_is_told_all_names() -> None:
-    with pytest.raises(UnknownName, match=r"Known: bplustree, .*, runs, .*\nHint: did you mean 'css-tree'"):
+    with pytest.raises(UnknownName, match=r"Known: boxes, bplustree, .*, runs, .*\nHint: did you mean 'css-tree'"):
         index_named("css-tre")
