@@ -13,7 +13,7 @@ QUICK  := not spark and not data and not crash and not slow and not bench and no
 CLASSES := $(VENV)/spark-classes.jsa
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test test-long warm check lint format types imports docs bench torture papers clean oldest release-check
+.PHONY: help setup java demo test pytest test-long warm s3 check lint format types imports docs bench torture papers clean oldest release-check
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -42,17 +42,23 @@ demo: setup ## Two live sensor streams, one inequality join, on local Spark, for
 	$(BIN)/weft demo
 
 # Their processes import Weft a few hundred times: let them find it compiled, whatever the environment says.
-test test-long check: export PYTHONDONTWRITEBYTECODE :=
+test pytest test-long check: export PYTHONDONTWRITEBYTECODE :=
 
-test: setup java ## Everything: lint, types, imports, unit, property, Spark, data, crash, docs
-	@$(MAKE) --no-print-directory -j 2 warm types lint imports $(CLASSES)
+test: java ## Everything: lint, types, imports, unit, property, Spark, data, crash, docs
+	@$(MAKE) --no-print-directory -j 2 setup s3
+	@$(MAKE) --no-print-directory -j 2 types pytest
+
+pytest: $(CLASSES) warm lint imports
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not long"
 
 test-long: setup java $(CLASSES) ## The long variants of some tests: more kills, more pairs, every kernel compiled anew
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "long"
 
 warm: setup # Kernels that are not compiled yet are compiled once, and not by each process that needs them
-	@$(BIN)/weft warm 2>/dev/null
+	@$(BIN)/python -c 'import sys; from weft.cli.warm import compiled; sys.exit(not compiled().all)' || $(BIN)/weft warm 2>/dev/null
+
+s3: # The S3 server of the tests; Go builds it while pip waits for the network
+	@$(PYTHON) tests/s3_program.py >/dev/null
 
 $(CLASSES): | $(READY)
 	@$(BIN)/python -m tests.jvm >/dev/null 2>&1 || echo "There is no archive of Spark's classes: JVMs start more slowly."

@@ -13,19 +13,28 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-__all__ = ["ARCHIVE", "start_quickly"]
+__all__ = ["ARCHIVE", "start_quickly", "without_collector"]
 
 ARCHIVE = Path(sys.prefix) / "spark-classes.jsa"
-_QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=192m"
+_COMPILER = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=192m"
 """With one compiler alone, the JVM would keep 48 MB of machine code, and in a long session sweep and compile all the time."""
+_QUICK = f"{_COMPILER} -XX:+UseSerialGC"
 
 
 def start_quickly() -> None:
     """Let every JVM that Spark starts from here on be a quick one; whoever has set options of their own keeps them."""
-    mapped = f" -Xshare:auto -Xlog:disable -XX:SharedArchiveFile='{ARCHIVE}'" if ARCHIVE.exists() else ""
     os.environ.setdefault("SPARK_LAUNCHER_OPTS", _QUICK)  # the JVM that puts the command line together
     for jvm in ("SPARK_SUBMIT_OPTS", "SPARK_DAEMON_JAVA_OPTS"):
-        os.environ.setdefault(jvm, _QUICK + mapped)
+        os.environ.setdefault(jvm, _QUICK + _mapped())
+
+
+def without_collector() -> str:
+    """Return options of a JVM that is as quick and chooses its collector itself."""
+    return _COMPILER + _mapped()
+
+
+def _mapped() -> str:
+    return f" -Xshare:auto -Xlog:disable -XX:SharedArchiveFile='{ARCHIVE}'" if ARCHIVE.exists() else ""
 
 
 def make_archive() -> None:
@@ -34,12 +43,14 @@ def make_archive() -> None:
     os.environ["SPARK_SUBMIT_OPTS"] = f"{_QUICK} -Xlog:disable -XX:ArchiveClassesAtExit='{aside}'"
     from pyspark import SparkContext
 
-    from tests.crash.driver import join_files
+    from tests.crash.driver import join_files, quick_session
     from tests.crash.scene import write_input
 
     with tempfile.TemporaryDirectory() as folder:
         write_input(Path(folder), 3, rows=20)
-        join_files(Path(folder), "local[2]", tasks=2, scheme="range", conf=[])
+        spark = quick_session(Path(folder), "local[2]", [])
+        join_files(spark, Path(folder), tasks=2, scheme="range")
+        spark.stop()
         gateway: Any = SparkContext._gateway
         gateway.proc.stdin.close()  # then the JVM ends, and writes the archive
         gateway.proc.wait(timeout=120)

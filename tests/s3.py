@@ -1,7 +1,6 @@
-"""An S3 server for tests: `versitygw`, built once from the Go module proxy, behind a proxy that counts, delays and fails.
+"""An S3 server for tests: `versitygw` (`tests/s3_program.py`), behind a proxy that counts, delays and fails.
 
-`python -m tests.s3` builds it (about a minute) and prints where it is. It is kept in the user's cache. Where it cannot be
-built, tests that need it are skipped.
+Where the server cannot be built, tests that need it are skipped.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 import http.client
 import os
 import re
-import shutil
 import socket
 import subprocess
 import threading
@@ -23,33 +21,11 @@ from pathlib import Path
 
 import pytest
 
-__all__ = ["Proxy", "Served", "built", "serving"]
+from tests.s3_program import WHY, built
 
-MODULE = "github.com/versity/versitygw"
-VERSION = "v1.8.0"
+__all__ = ["Proxy", "Served", "serving"]
+
 KEY, SECRET, BUCKET = "weft", "weftweft", "bucket"
-WHY = "The S3 server of these tests could not be built: that takes Go and its module proxy (python -m tests.s3)."
-
-
-def built() -> Path | None:
-    """Return the server's program, built if it is not there; None where it cannot be."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "weft-tests" / VERSION
-    program = cache / "versitygw"
-    if program.exists():
-        return program
-    go = shutil.which("go")
-    if go is None:
-        return None
-    cache.mkdir(parents=True, exist_ok=True)
-    aside = cache / f"building-{os.getpid()}"
-    command = [go, "install", f"{MODULE}/cmd/versitygw@{VERSION}"]
-    try:
-        subprocess.run(command, env={**os.environ, "GOBIN": str(aside)}, check=True, capture_output=True, timeout=250)
-    except subprocess.SubprocessError:  # no module proxy, or a Go that is too old
-        return None
-    (aside / "versitygw").replace(program)  # another process may have built it meanwhile
-    aside.rmdir()
-    return program
 
 
 @dataclass
@@ -248,7 +224,3 @@ def _handler(proxy: Proxy, port: int) -> type[BaseHTTPRequestHandler]:
         do_GET = do_PUT = do_HEAD = do_DELETE = do_POST = _pass  # noqa: N815
 
     return Handler
-
-
-if __name__ == "__main__":
-    print(built() or WHY)

@@ -81,19 +81,32 @@ def expected() -> int:
     return sum(value(7, 1, i) > value(7, 2, j) and value(3, 1, i) < value(3, 2, j) for i, j in pairs)
 
 
-def test_a_job_runs_goes_on_and_refuses_another_join(job) -> None:
-    text = (job / "job.toml").read_text(encoding="utf-8")
-    (job / "other.toml").write_text(text.replace("l.i1 < r.i2", "l.i1 <= r.i2"), encoding="utf-8")
-    done, again, refused, listed = commands(
-        job, "run job.toml --json", "run job.toml", "run other.toml", "state ls out/state --json"
-    )
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory) -> tuple[Path, dict[str, Done]]:
+    """Return a folder, and what commands said that were run there one after the other, in one process."""
+    folder = write_job(tmp_path_factory.mktemp("ran"))
+    text = (folder / "job.toml").read_text(encoding="utf-8")
+    (folder / "other.toml").write_text(text.replace("l.i1 < r.i2", "l.i1 <= r.i2"), encoding="utf-8")
+    (folder / "bad.toml").write_text(text.replace("[right]", 'where = "nofun(v1) > 1"\n[right]'), encoding="utf-8")
+    (folder / "unwritten.toml").write_text(text.replace("out/", "unwritten/"), encoding="utf-8")
+    words = {
+        "run": "run job.toml --json", "again": "run job.toml", "refused": "run other.toml",
+        "listed": "state ls out/state --json", "explain": "explain unwritten.toml --json", "bad": "run bad.toml --json",
+        "doctor": "doctor --master local[2] --state state --json",
+    }  # fmt: skip
+    return folder, dict(zip(words, commands(folder, *words.values()), strict=True))
+
+
+def test_a_job_runs_goes_on_and_refuses_another_join(ran) -> None:
+    folder, said = ran
+    done, again, refused, listed = (said[name] for name in ("run", "again", "refused", "listed"))
     assert done.code == 0, done.out + done.err
     *batches, last = [json.loads(line) for line in done.out.splitlines()]
     assert len(batches) == 4 and last["summary"]["batches"] == 4
     assert sum(batch["rows_left"] for batch in batches) == sum(batch["rows_right"] for batch in batches) == ROWS
     assert (last["summary"]["late_left"], last["summary"]["late_right"]) == (0, 0)
     assert last["summary"]["pairs"] == sum(batch["pairs"] for batch in batches) == expected()
-    assert pq.ParquetDataset(job / "out" / "pairs").read().num_rows == expected()
+    assert pq.ParquetDataset(folder / "out" / "pairs").read().num_rows == expected()
     assert again.code == 0, again.out + again.err
     assert "continues after batch 3; its state belongs to this join" in again.err
     assert f"{last['summary']['state_rows']:,} rows" in again.out  # no new batch: what was held is held
@@ -102,35 +115,24 @@ def test_a_job_runs_goes_on_and_refuses_another_join(job) -> None:
     assert [(line["batch"], line["tasks"]) for line in json.loads(listed.out)] == [(3, 2)]
 
 
-@pytest.fixture(scope="module")
-def looked(tmp_path_factory) -> tuple[Path, dict[str, Done]]:
-    """Return a folder, and what the commands said that start Spark and write nothing."""
-    folder = write_job(tmp_path_factory.mktemp("looked"))
-    text = (folder / "job.toml").read_text(encoding="utf-8")
-    (folder / "bad.toml").write_text(text.replace("[right]", 'where = "nofun(v1) > 1"\n[right]'), encoding="utf-8")
-    (folder / "unwritten.toml").write_text(text.replace("out/", "unwritten/"), encoding="utf-8")
-    words = ["explain unwritten.toml --json", "run bad.toml --json", "doctor --master local[2] --state state --json"]
-    return folder, dict(zip(("explain", "run", "doctor"), commands(folder, *words), strict=True))
-
-
-def test_explain_tells_scheme_index_and_state(looked) -> None:
-    folder, done = looked[0], looked[1]["explain"]
+def test_explain_tells_scheme_index_and_state(ran) -> None:
+    folder, done = ran[0], ran[1]["explain"]
     assert done.code == 0, done.out + done.err
     parts = json.loads(done.out)
     assert parts["scheme"].startswith("slices over 2 tasks") and "15 seconds" in parts["state"]
     assert not (folder / "unwritten").exists()
 
 
-def test_what_only_spark_can_see_is_an_error_of_the_job(looked) -> None:
-    done = looked[1]["run"]
+def test_what_only_spark_can_see_is_an_error_of_the_job(ran) -> None:
+    done = ran[1]["bad"]
     assert done.code == 2 and not done.err  # neither a traceback nor PySpark's own log of it
     (mistake,) = json.loads(done.out)["mistakes"]
     assert (mistake["key"], mistake["line"]) == ("[left].where", 9)
     assert "Spark rejects this condition" in mistake["what"] and "nofun" in mistake["what"]
 
 
-def test_doctor_asks_the_executors(looked) -> None:
-    done = looked[1]["doctor"]
+def test_doctor_asks_the_executors(ran) -> None:
+    done = ran[1]["doctor"]
     data = json.loads(done.out)
     assert done.code == (0 if data["ok"] else 1)
     executors = [check for check in data["checks"] if check["where"].startswith("executor")]

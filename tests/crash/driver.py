@@ -24,8 +24,8 @@ def quick_session(folder: Path, master: str, more: list[str]) -> Any:
     return small_session(folder, master, {"spark.sql.streaming.minBatchesToRetain": "2", **conf})
 
 
-def join_files(folder: Path, master: str, tasks: int, scheme: str, conf: list[str], state: str = "") -> None:
-    """Join all files there are, and say that it is done."""
+def join_files(spark: Any, folder: Path, tasks: int, scheme: str, state: str = "") -> None:
+    """Join all files there are."""
     import weft
 
     # All of them as eager as they can be: there should be a migration to be killed in.
@@ -33,7 +33,6 @@ def join_files(folder: Path, master: str, tasks: int, scheme: str, conf: list[st
         "range": "range", "adsp": weft.schemes.Adsp(patience=1),
         "fastjoin": weft.schemes.FastJoin(threshold=1.1, enough=10, noise=0, gain=0, split_hot=True),
     }  # fmt: skip
-    spark = quick_session(folder, master, conf)
     sides = [
         spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(folder / side))
         for side in ("left", "right")
@@ -45,8 +44,6 @@ def join_files(folder: Path, master: str, tasks: int, scheme: str, conf: list[st
     writer = pairs.writeStream.format("parquet").option("checkpointLocation", str(folder / "checkpoint"))
     query = writer.trigger(availableNow=True).start(str(folder / "out"))
     query.awaitTermination()
-    (folder / "done").write_text("done")
-    spark.stop()
 
 
 def main() -> None:
@@ -57,7 +54,11 @@ def main() -> None:
     parser.add_argument("--scheme", choices=sorted(CONDITIONS), default="range")
     parser.add_argument("--state", default="")
     parser.add_argument("--conf", action="append", default=[])
-    join_files(**vars(parser.parse_args()))
+    args = parser.parse_args()
+    spark = quick_session(args.folder, args.master, args.conf)
+    join_files(spark, args.folder, args.tasks, args.scheme, args.state)
+    (args.folder / "done").write_text("done")
+    spark.stop()
 
 
 if __name__ == "__main__":

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.crash.driver import CONDITIONS
 from tests.crash.scene import drive, oracle, sink, wait_for, write_input
-from weft.observe import find_query, inspect_query, read_batch
+from weft.observe import inspect_query
 from weft_lab.torture.processes import Spawned, committed_files
 
 pytestmark = pytest.mark.crash
@@ -52,25 +51,6 @@ def test_driver_killed_at_random_moments(tmp_path: Path, files: int, kills: int)
     assert view.last_batch >= files - 1 - kills // 2
     assert view.plan["scheme"] == "range"  # it began as a matrix
     assert not view.damage
-
-
-@pytest.mark.timeout(600)
-@pytest.mark.parametrize("scheme", ["adsp", "fastjoin"])
-def test_killed_while_state_migrates(tmp_path: Path, scheme: str) -> None:
-    """The driver dies in the batch in which an adaptive scheme moves state: some of the manifests are there."""
-    batches = 5
-    write_input(tmp_path, batches)
-    options = ("--scheme", scheme, "--tasks", "4")
-    with drive(tmp_path, *options) as driver:
-        come = partial(reached, tmp_path, 2, "first manifest")
-        wait_for(come, 240, "batch 2", alive=[driver])
-        driver.kill()
-    with drive(tmp_path, *options) as driver:
-        wait_for((tmp_path / "done").exists, 240, "the last run", alive=[driver])
-    assert sink(tmp_path) == oracle(tmp_path, CONDITIONS[scheme])
-    query = find_query(str(tmp_path / "state"))
-    moved = read_batch(query, 2)
-    assert moved is not None and moved.migration, "no plan changed in the batch that was killed"
 
 
 def reached(folder: Path, batch: int, moment: str) -> bool:

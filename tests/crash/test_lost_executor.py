@@ -70,7 +70,7 @@ def test_an_executor_lost_behind_rows_that_do_not_repeat(tmp_path: Path) -> None
     told = driver.path.read_text(errors="replace")
     assert "of batch 1 received different rows" in told and "start the query again" in told, driver.log()
     assert not (tmp_path / "checkpoint" / "commits" / "1").exists()
-    with drive(tmp_path, "--noise", script=SCRIPT, name="again") as again:
+    with drive(tmp_path, "--noise", "--alone", script=SCRIPT, name="again") as again:
         wait_for((tmp_path / "done").exists, 240, "the last run", alive=[again])
     assert sink(tmp_path) == oracle(tmp_path)
     assert not inspect_query(str(tmp_path / "state")).damage

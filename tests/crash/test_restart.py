@@ -56,7 +56,7 @@ def _finish(*queries: StreamingQuery) -> None:
 
 @pytest.mark.parametrize(
     ("scheme", "on", "tasks"),
-    [("range", ON, (2, 4, 1, 3)), ("hash", EQUAL, (3, 2, 5))],
+    [("range", ON, (2, 4, 1)), ("hash", EQUAL, (3, 2, 5))],
     ids=lambda value: "" if isinstance(value, tuple) or " " in value else value,
 )
 def test_restart_with_another_number_of_tasks(

@@ -1,6 +1,7 @@
 """A join of streams that come from behind a shuffle, on two executors, one of which is to be killed.
 
-`python unordered_driver.py FOLDER [--noise]`; `--noise` adds a column that is another one each time it is computed.
+`python unordered_driver.py FOLDER [--noise] [--alone]`; `--noise` adds a column that is another one each time it is computed,
+`--alone` does without executors.
 """
 
 from __future__ import annotations
@@ -46,7 +47,8 @@ def main() -> None:
         checked = "spark.sql.shuffle.orderIndependentChecksum"
         more += [f"{checked}.{name}=false" for name in ("enabled", "enableFullRetryOnMismatch")]
         more += [f"{checked}.enableQueryLevelRollbackOnMismatch=false"]
-    spark = quick_session(folder, "local-cluster[2,1,1024]", more)
+    master = "local[2]" if "--alone" in sys.argv else "local-cluster[2,1,1024]"
+    spark = quick_session(folder, master, more)
     sides = []
     for side in ("left", "right"):
         source = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 3).parquet(str(folder / side))

@@ -130,31 +130,37 @@ CASES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_streams(spark, tmp_path, monkeypatch, case) -> None:
+@pytest.mark.parametrize("cut", [True, False], ids=["keys are cut", "whole"])
+def test_streams(spark, tmp_path, monkeypatch, cut) -> None:
     """Half of them with keys that are cut after a few rows."""
-    if case in ("backward", "nearest", "where"):
+    if cut:
         monkeypatch.setattr(runtime, "_SCHEME", AsofScheme(enough=0, hot=0.1))
+    asked = {name: options for name, options in CASES.items() if (name in ("backward", "nearest", "where")) == cut}
     tables = {side: [_rows(seed, batch, 14) for batch in range(6)] for seed, side in ((3, "left"), (4, "right"))}
-    desk, asked = Desk(spark, tmp_path), CASES[case]
-    joined = weft.asof_join(
-        desk.stream("l", tables["left"]), desk.stream("r", tables["right"]), on="ts", left_delay="2 seconds",
-        right_delay="1 second", select=SELECT, tasks=3, state=desk.state, **asked,
-    )  # fmt: skip
-    found = _ids(desk.run(joined))
+    desk = Desk(spark, tmp_path)
+    left, right = desk.stream("l", tables["left"]), desk.stream("r", tables["right"])
+    written = desk.run_together({
+        name: weft.asof_join(
+            left, right, on="ts", left_delay="2 seconds", right_delay="1 second", select=SELECT, tasks=3,
+            state=desk.state_of(name), **options,
+        )
+        for name, options in asked.items()
+    })  # fmt: skip
     rows = {side: _seconds(tables[side]) for side in tables}
-    width = None if "tolerance" not in asked else int(asked["tolerance"].split()[0]) * 1_000_000
+    batches = [Batch([one], [two]) for one, two in zip(rows["left"], rows["right"], strict=True)]
     test = lambda a, b: a["v"] >= b["v"] and None not in (a["s"], b["s"]) and a["s"] != b["s"]
-    expected = asof_joined(
-        [Batch([one], [two]) for one, two in zip(rows["left"], rows["right"], strict=True)], on="ts",
-        by=asked.get("by", ()), direction=asked.get("direction", "backward"), strict=asked.get("strict", False),
-        tolerance=width, ties=asked.get("ties"), delays=(2_000_000, 1_000_000), residual=test if "where" in asked else None,
-        kind=INNER if asked.get("how") == "inner" else KINDS["left"],
-    )  # fmt: skip
-    assert found == _expected(expected.left_by(desk.batches() - 1))
-    assert len(found) > 10
-    plans = [json.loads(file.read_text()) for file in (tmp_path / "state").glob("*/plans/*.json")]
-    assert any(plan["body"]["plan"]["length"] for plan in plans) == (case in ("backward", "nearest", "where"))
+    for name, options in asked.items():
+        width = None if "tolerance" not in options else int(options["tolerance"].split()[0]) * 1_000_000
+        expected = asof_joined(
+            batches, on="ts", by=options.get("by", ()), direction=options.get("direction", "backward"),
+            strict=options.get("strict", False), tolerance=width, ties=options.get("ties"), delays=(2_000_000, 1_000_000),
+            residual=test if "where" in options else None, kind=INNER if options.get("how") == "inner" else KINDS["left"],
+        )  # fmt: skip
+        found = _ids(written[name])
+        assert found == _expected(expected.left_by(desk.batches(name) - 1)), name
+        assert len(found) > 10, name
+        plans = [json.loads(file.read_text()) for file in tmp_path.glob(f"state of {name}/*/plans/*.json")]
+        assert plans and any(plan["body"]["plan"]["length"] for plan in plans) == cut, name
 
 
 @pytest.mark.parametrize("direction", DIRECTIONS)

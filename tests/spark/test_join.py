@@ -116,20 +116,24 @@ CASES = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CASES)
-def test_streams_join_as_the_oracle_says(desk, name):
-    case = CASES[name]
+@pytest.mark.parametrize("names", [list(CASES)[0::2], list(CASES)[1::2]], ids=["one half", "the other"])
+def test_streams_join_as_the_oracle_says(desk, names):
     left, right = (desk.stream(side, tables(TWO, side, SCHEMA)) for side in ("left", "right"))
-    joined = weft.join(
-        left, right, on=case.on, window=case.window, select=["l.id AS x", "r.id AS y"], state=desk.state, **case.options
-    )
-    assert joined.isStreaming
-    found = desk.run(joined)
-    expected = oracle.joined(TWO, case.theta, case.window, left_only=case.left_only, residual=case.residual)
-    assert len(expected.pairs) > 10
-    assert pairs_of(found) == pairs_of(expected)
-    assert desk.batches() == len(TWO)
-    assert desk.late() == expected.late
+    joins = {
+        name: weft.join(
+            left, right, on=case.on, window=case.window, select=["l.id AS x", "r.id AS y"], state=desk.state_of(name),
+            **case.options,
+        )
+        for name, case in CASES.items() if name in names
+    }  # fmt: skip
+    assert all(joined.isStreaming for joined in joins.values())
+    for name, found in desk.run_together(joins).items():
+        case = CASES[name]
+        expected = oracle.joined(TWO, case.theta, case.window, left_only=case.left_only, residual=case.residual)
+        assert len(expected.pairs) > 10, name
+        assert pairs_of(found) == pairs_of(expected), name
+        assert desk.batches(name) == len(TWO), name
+        assert desk.late(name) == expected.late, name
 
 
 SELF: dict[str, tuple[bool, str, tuple[Compare, ...], Window]] = {
@@ -144,17 +148,21 @@ SELF: dict[str, tuple[bool, str, tuple[Compare, ...], Window]] = {
 }
 
 
-@pytest.mark.parametrize("name", SELF)
-def test_a_stream_joins_itself(desk, name):
-    unordered, on, theta, window = SELF[name]
+def test_a_stream_joins_itself(desk):
     stream = desk.stream("one", tables(ONE, "left", SCHEMA))
-    joined = weft.self_join(
-        stream, on=on, window=window, unordered=unordered, tasks=3, select=["a.id AS x", "b.id AS y"], state=desk.state
-    )
-    expected = oracle.self_joined(ONE, theta, window, unordered=unordered)
-    assert len(expected.pairs) > 10
-    assert pairs_of(desk.run(joined)) == pairs_of(expected)
-    assert desk.late() == expected.late
+    joins = {
+        name: weft.self_join(
+            stream, on=on, window=window, unordered=unordered, tasks=3, select=["a.id AS x", "b.id AS y"],
+            state=desk.state_of(name),
+        )
+        for name, (unordered, on, _, window) in SELF.items()
+    }  # fmt: skip
+    for name, found in desk.run_together(joins).items():
+        unordered, _, theta, window = SELF[name]
+        expected = oracle.self_joined(ONE, theta, window, unordered=unordered)
+        assert len(expected.pairs) > 10, name
+        assert pairs_of(found) == pairs_of(expected), name
+        assert desk.late(name) == expected.late, name
 
 
 def test_late_rows_are_dropped_and_counted(desk):
@@ -201,20 +209,23 @@ COLUMNS: dict[str, Callable[[DataFrame, DataFrame], Column | str]] = {
 }
 
 
-@pytest.mark.parametrize("name", COLUMNS)
-def test_conditions_mean_what_they_mean_in_spark(desk, name):
+def test_conditions_mean_what_they_mean_in_spark(desk):
     left, right = (desk.stream(side, tables(TWO, side, SCHEMA)) for side in ("left", "right"))
-    joined = weft.join(
-        left, right, on=COLUMNS[name](left, right), window=weft.unbounded(), select=["l.id AS x", "r.id AS y"], tasks=2,
-        state=desk.state,
-    )  # fmt: skip
-    found = pairs_of(desk.run(joined))
+    joins = {
+        name: weft.join(
+            left, right, on=on(left, right), window=weft.unbounded(), select=["l.id AS x", "r.id AS y"], tasks=2,
+            state=desk.state_of(name),
+        )
+        for name, on in COLUMNS.items()
+    }  # fmt: skip
+    found = desk.run_together(joins)
     one, two = (desk.spark.read.parquet(str(desk.folder / side)) for side in ("left", "right"))
-    on = COLUMNS[name](one, two)
-    crossed = one.alias("l").join(two.alias("r"), F.expr(on) if isinstance(on, str) else on)
-    expected = pairs_of(crossed.select("l.id", "r.id").toDF("x", "y").toArrow())
-    assert len(expected) > 10
-    assert found == expected
+    for name, condition in COLUMNS.items():
+        on = condition(one, two)
+        crossed = one.alias("l").join(two.alias("r"), F.expr(on) if isinstance(on, str) else on)
+        expected = pairs_of(crossed.select("l.id", "r.id").toDF("x", "y").toArrow())
+        assert len(expected) > 10, name
+        assert pairs_of(found[name]) == expected, name
 
 
 def test_all_columns_come_through_and_collisions_get_the_suffix(desk):

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.jvm import without_collector
 from weft.spark.session import LOOPBACK, addresses, for_jvm, said_outside
 
 module = import_module("weft.spark.session")  # `weft.spark.session` is the function
@@ -20,7 +21,7 @@ import json, os, sys
 import weft
 
 spark = weft.session(master=sys.argv[1] or None, conf=json.loads(sys.argv[2]))
-spark.sparkContext.parallelize([1], 1).map(lambda x: x).count()  # a Python worker runs too
+spark.range(100, numPartitions=4).mapInArrow(lambda batches: batches, "id long").collect()  # Python workers run too
 
 def children(process):
     """What the threads of a process have started; threads and processes may end while we look."""
@@ -51,7 +52,9 @@ for process in family(os.getpid()):
             found[int(port, 16)] = ".".join(str(b) for b in reversed(bytes.fromhex(address[-8:])))
 page = int(spark.sparkContext.uiWebUrl.rpartition(":")[2])
 beans = spark._jvm.java.lang.management.ManagementFactory.getGarbageCollectorMXBeans()
-print("SAID", json.dumps({"page": found.pop(page), "others": sorted(set(found.values())), "collector": beans[0].getName()[:2]}))
+said = {"page": found.pop(page), "others": sorted(set(found.values())), "collector": beans[0].getName()[:2]}
+unix = spark.sparkContext.getConf().get("spark.python.unix.domain.socket.enabled", "nothing")
+print("SAID", json.dumps({**said, "unix sockets": unix}))
 assert "SPARK_LOCAL_IP" not in os.environ or sys.argv[3]
 '''
 
@@ -62,7 +65,8 @@ def listening(tmp_path: Path, *, master: str = "", said: str = "", ip: str = "",
         pytest.skip("only Linux tells who listens where")
     keep = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_LOCAL", "SPARK_SUBMIT"))}
     environment = {
-        **keep, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
+        **keep, "SPARK_SUBMIT_OPTS": without_collector(), "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
         **({"PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell"} if said else {}), **({"SPARK_LOCAL_IP": ip} if ip else {}),
     }  # fmt: skip
     done = subprocess.run(
@@ -76,13 +80,18 @@ def listening(tmp_path: Path, *, master: str = "", said: str = "", ip: str = "",
 
 @pytest.mark.spark
 def test_a_local_session_listens_on_loopback_alone(tmp_path) -> None:
-    assert listening(tmp_path) == {"page": LOOPBACK, "others": [LOOPBACK], "collector": "PS"}  # Java's parallel one
+    found = listening(tmp_path)
+    assert (found["page"], found["others"]) == (LOOPBACK, [LOOPBACK])
+    assert (found["collector"], found["unix sockets"]) == ("PS", "true")  # Java's parallel one
 
 
 @pytest.mark.spark
 def test_the_environment_says_otherwise(tmp_path) -> None:
-    found = listening(tmp_path, ip="127.0.0.2", master="local[1]")
+    """And in passing: sockets and pipelined UDFs are not set together, because Spark 4.3 loses its workers then."""
+    pipelined = {"spark.python.udf.pipelined.enabled": "true"}
+    found = listening(tmp_path, ip="127.0.0.2", master="local[1]", **pipelined)
     assert (found["page"], found["others"]) == ("127.0.0.2", [LOOPBACK, "127.0.0.2"])
+    assert found["unix sockets"] == "nothing"
 
 
 @pytest.mark.spark

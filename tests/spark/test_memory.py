@@ -50,7 +50,7 @@ spark.stop()
 @pytest.mark.parametrize(
     ("rows", "text"),
     [
-        pytest.param(3_200, "lpad(id, 110, '.')", id="five million pairs of 270 bytes"),
+        pytest.param(1_600, "lpad(id, 450, '.')", id="a million pairs of 930 bytes"),
         pytest.param(10_000, "cast(id AS string)", id="fifty million pairs of 60 bytes", marks=pytest.mark.long),
     ],
 )

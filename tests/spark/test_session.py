@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import weft
+from tests.jvm import without_collector
 from weft.errors import WeftError
 from weft.spark.session import _SPEAKING, SETTINGS, _collector
 
@@ -39,9 +40,9 @@ def test_what_was_said_elsewhere_wins(tmp_path) -> None:
     """Over Weft's settings, on a session that runs, and on the next one: it inherits nothing from the one before."""
     said = "--master local[1] --conf spark.sql.session.timeZone=Europe/Berlin --conf spark.shuffle.compress=true"
     said += " --driver-java-options -XX:+UseG1GC"
-    own = {key: value for key, value in os.environ.items() if key != "SPARK_SUBMIT_OPTS"}  # one collector, and its heap
     environment = {
-        **own, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2]),
+        **os.environ, "SPARK_SUBMIT_OPTS": without_collector(), "PYSPARK_PYTHON": sys.executable,
+        "PYTHONPATH": str(Path(__file__).parents[2]),
         "PYSPARK_SUBMIT_ARGS": f"{said} pyspark-shell",
     }  # fmt: skip
     done = subprocess.run(
@@ -56,26 +57,6 @@ def test_what_was_said_elsewhere_wins(tmp_path) -> None:
         "Europe/Berlin 3 /somewhere local[1]",
         f"Europe/Berlin {parts} nothing local[1]",
     ], done.stderr
-
-
-PIPELINED = """
-import weft
-
-spark = weft.session(conf={"spark.ui.enabled": "false", "spark.python.udf.pipelined.enabled": "true"})
-print("SAID", spark.sparkContext.getConf().get("spark.python.unix.domain.socket.enabled", "nothing"))
-spark.range(100, numPartitions=4).mapInArrow(lambda batches: batches, "id long").collect()
-spark.stop()
-"""
-
-
-@pytest.mark.spark
-def test_sockets_and_pipelined_udfs_are_not_set_together(tmp_path) -> None:
-    """Spark 4.3 loses its workers then."""
-    done = subprocess.run(
-        [sys.executable, "-c", PIPELINED], cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False,
-        env={**os.environ, "PYSPARK_PYTHON": sys.executable, "PYTHONPATH": str(Path(__file__).parents[2])},
-    )  # fmt: skip
-    assert "SAID nothing" in done.stdout, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -51,7 +51,7 @@ class Query:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("batches", [20, pytest.param(200, marks=pytest.mark.long)])
+@pytest.mark.parametrize("batches", [10, pytest.param(200, marks=pytest.mark.long)])
 def test_a_batch_costs_four_requests_a_task_and_ten_more(folder: Folder, s3: Served, batches: int) -> None:
     query = Query(folder)
     found = query.batches(5)
