@@ -166,7 +166,7 @@ def test_streams(spark, tmp_path, monkeypatch, cut) -> None:
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_an_aggregation_behind_it_is_right(spark, tmp_path, direction) -> None:
     """Rows leave late, but never later than the watermark of the result says."""
-    tables = {side: [_rows(seed, batch, 12) for batch in range(10)] for seed, side in ((5, "left"), (6, "right"))}
+    tables = {side: [_rows(seed, batch, 12) for batch in range(7)] for seed, side in ((5, "left"), (6, "right"))}
     desk = Desk(spark, tmp_path)
     joined = weft.asof_join(
         desk.stream("l", tables["left"]).withWatermark("ts", "2 seconds"),

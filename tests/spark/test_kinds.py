@@ -146,7 +146,7 @@ def test_a_self_join_without_a_partner(spark, tmp_path) -> None:
 
 def test_an_aggregation_behind_an_outer_join_is_right(spark, tmp_path) -> None:
     """Unmatched rows leave late, but never later than the watermark of the result says."""
-    tables = {"left": _stream(6, 10), "right": _stream(7, 10)}
+    tables = {"left": _stream(6, 7), "right": _stream(7, 7)}
     desk = Desk(spark, tmp_path)
     window = weft.within("2 seconds", on="ts", delay="2 seconds")
     outer = weft.join(
