@@ -40,7 +40,7 @@ SMALL = {
     "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "2g",
     "spark.default.parallelism": "2", "spark.sql.shuffle.partitions": "3", "spark.sql.streaming.minBatchesToRetain": "3",
     # Code that is made for a plan pays off after thousands of rows; sessions of other tests make it.
-    "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.codegen.wholeStage": "false",
     # For Spark's page, which is not there: plans as text, and tasks while they run.
     "spark.sql.ui.explainMode": "simple", "spark.ui.liveUpdate.period": "-1",
     # The other one starts `readlink` in a process of its own, forty times a batch; here nobody writes a log twice.
