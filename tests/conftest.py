@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.connect_session import _connect_session, connect  # noqa: F401  (fixtures)
 from tests.jvm import start_quickly
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def _spark_session(spark_home: Path) -> Iterator[SparkSession]:
         builder = SparkSession.builder.master("local[2]").appName("weft tests").config(map={
             **SETTINGS, **SMALL, "spark.sql.warehouse.dir": (spark_home / "warehouse").as_uri(),
             "spark.local.dir": str(spark_home / "local"),
+            "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0",  # tests/connect
         })  # fmt: skip
         session = builder.getOrCreate()
     finally:

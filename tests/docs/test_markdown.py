@@ -96,7 +96,7 @@ def test_the_page_runs(
         monkeypatch.chdir(tmp_path)
         run(page, {"__name__": "__page__"})
         return
-    session = request.getfixturevalue("spark")
+    session = request.getfixturevalue("connect" if page.stem == "connect" else "spark")
     home: Path = request.getfixturevalue("spark_home")
     monkeypatch.setattr(type(session), "stop", lambda _: None)  # the page may end its session, not ours
     monkeypatch.chdir(home)  # relative paths mean the same to Python and to the JVM

@@ -1,12 +1,12 @@
 """`on` as SQL text, taken apart for the local runtime, without Spark.
 
 Each conjunct goes where it is decided cheapest: to one side alone, to an index as a comparison of keys, or to the residual.
-`weft.local.expr.bands` knows the bands; types and evaluation are those of `weft.local.expr`.
+`weft.local.expr` knows the comparisons and bands that an index can serve; types and evaluation are its own, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pyarrow as pa
@@ -15,31 +15,12 @@ from sqlglot import exp
 
 from weft.engine import TEXTS
 from weft.errors import SpecError
-from weft.local.expr import (
-    INT_DIGITS,
-    BandLimits,
-    Compiled,
-    band_limits,
-    common,
-    compile_expression,
-    is_text,
-    spark_name,
-)
-from weft.spec.parse import check_syntax, conjuncts, references, render
-from weft.spec.terms import Compare, Condition, Encode, Key, Op
+from weft.local.expr import Comparison, Compiled, comparison, compile_expression, in_type, spark_name, spread
+from weft.spec.parse import check_syntax, references, render
+from weft.spec.terms import Compare, Condition, Key
 from weft.types import Side
 
 __all__ = ["Analyzed", "analyze"]
-
-_OPS: dict[type[exp.Expr], Op] = {
-    exp.LT: Op.LT, exp.LTE: Op.LE, exp.GT: Op.GT, exp.GTE: Op.GE, exp.EQ: Op.EQ, exp.NEQ: Op.NE,
-}  # fmt: skip
-_FLIPPED: dict[type[exp.Expr], type[exp.Binary]] = {
-    exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE, exp.EQ: exp.EQ, exp.NEQ: exp.NEQ,
-}  # fmt: skip
-_OPPOSITE: dict[type[exp.Expr], type[exp.Binary]] = {
-    exp.LT: exp.GTE, exp.LTE: exp.GT, exp.GT: exp.LTE, exp.GTE: exp.LT, exp.EQ: exp.NEQ, exp.NEQ: exp.EQ,
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,22 +75,9 @@ def analyze(
             "compare it with something.",
         )
     parts = _Parts(aliases, schemas, unordered)
-    for conjunct in _spread(tree):
+    for conjunct in spread(tree):
         parts.place(conjunct)
     return parts.finish(render(tree))
-
-
-def _spread(tree: exp.Expr) -> Iterator[exp.Expr]:
-    """Yield the conjuncts; BETWEEN as its two comparisons, NOT of a comparison as its opposite (NaN is ordered, so it is)."""
-    for conjunct in conjuncts(tree):
-        inner = conjunct.this.unnest() if isinstance(conjunct, exp.Not) else None
-        if isinstance(conjunct, exp.Between) and len(references(conjunct)) > 1:
-            yield exp.GTE(this=conjunct.this.copy(), expression=conjunct.args["low"].copy())
-            yield exp.LTE(this=conjunct.this.copy(), expression=conjunct.args["high"].copy())
-        elif inner is not None and type(inner) in _OPPOSITE:
-            yield _OPPOSITE[type(inner)](this=inner.this.copy(), expression=inner.expression.copy())
-        else:
-            yield conjunct
 
 
 class _Parts:
@@ -132,7 +100,7 @@ class _Parts:
         elif isinstance(conjunct, exp.Boolean) and conjunct.this:
             return
         else:
-            compare = self._compare(conjunct) or self._band(conjunct)
+            compare = self._compare(conjunct)
             if compare is not None and compare not in self.compares:
                 self.compares.append(compare)
             if compare is None or compare.weak:
@@ -171,78 +139,20 @@ class _Parts:
         return compile_expression(_conjunction(parts), self.schemas) if parts else None
 
     def _compare(self, conjunct: exp.Expr) -> Compare | None:
-        if type(conjunct) not in _OPS:
-            return None
-        assert isinstance(conjunct, exp.Binary)
-        sides = self._left_and_right(conjunct.left, conjunct.right)
-        if sides is None:
-            return None
-        swapped = sides[0] is not conjunct.left
-        op = _OPS[_FLIPPED[type(conjunct)] if swapped else type(conjunct)]
-        kinds = [compile_expression(side, self.schemas).type for side in sides]
-        kind = _key_type(*kinds)
-        encode = None if kind is None else _encode(kind, op)
-        if kind is None or encode is None:
-            return None
-        left, right = (self._key(side, kind, encode) for side in sides)
-        return Compare(left, op, right, weak=encode != "value")
-
-    def _band(self, conjunct: exp.Expr) -> Compare | None:
-        """Match `abs(a - b) <= d` in any order of its parts; what `a - b` is depends on the types."""
-        if isinstance(conjunct, (exp.GT, exp.GTE)):
-            conjunct = _FLIPPED[type(conjunct)](this=conjunct.right.copy(), expression=conjunct.left.copy())
-        if not isinstance(conjunct, (exp.LT, exp.LTE)) or not isinstance(conjunct.left.unnest(), exp.Abs):
-            return None
-        distance, limit = conjunct.left.unnest().this.unnest(), conjunct.right
-        if references(limit) or not isinstance(distance, (exp.Sub, exp.DateDiff)):
-            return None
-        sides = self._left_and_right(distance.this, distance.expression)
-        if sides is None:
-            return None
-        kinds = [compile_expression(side, self.schemas).type for side in sides]
-        constant = compile_expression(limit, {}).constant()
-        found: BandLimits | None = band_limits(kinds[0], kinds[1], constant, strict=isinstance(conjunct, exp.LT))
+        found = comparison(conjunct, self.aliases, self._type, lambda limit: compile_expression(limit, {}).constant())
         if found is None:
             return None
-        left, right = (self._key(side, found.kind, "value") for side in sides)
+        left, right = (self._key(side, found) for side in (found.left, found.right))
         return Compare(left, found.op, right, found.lo, found.hi, found.weak, found.step)
 
-    def _left_and_right(self, a: exp.Expr, b: exp.Expr) -> tuple[exp.Expr, exp.Expr] | None:
-        left, right = (frozenset([alias]) for alias in self.aliases)
-        if (references(a), references(b)) == (left, right):
-            return a, b
-        return (b, a) if (references(a), references(b)) == (right, left) else None
+    def _type(self, side: exp.Expr) -> pa.DataType:
+        return compile_expression(side, self.schemas).type
 
-    def _key(self, side: exp.Expr, kind: pa.DataType, encode: Encode) -> Key:
-        side = side.unnest()
-        compiled = compile_expression(side, self.schemas)
-        if isinstance(side, exp.TsOrDsToDate) and compile_expression(side.this, self.schemas).type == kind:
-            compiled = compile_expression(side.this, self.schemas)  # DATEDIFF wraps dates in TO_DATE
-        elif compiled.type != kind:
-            to = exp.DataType.build(spark_name(kind), dialect="spark")
-            compiled = compile_expression(exp.Cast(this=side.copy(), to=to), self.schemas)
+    def _key(self, side: exp.Expr, found: Comparison) -> Key:
+        compiled = compile_expression(in_type(side, found.kind, self._type), self.schemas)
         alias = next(iter(references(side)))
         self.keys[alias][compiled.text] = compiled
-        return Key(compiled.text, encode)
-
-
-def _key_type(a: pa.DataType, b: pa.DataType) -> pa.DataType | None:
-    """Return the type of both keys; None if no key of one word can decide."""
-    kind = common(a, b)
-    if pt.is_null(a) or pt.is_null(b):  # never true; what it is compared with may have no name in SQL to cast it to
-        return None
-    if kind is None or pt.is_duration(kind) or pt.is_nested(kind) or pt.is_decimal256(kind):
-        return None
-    return pa.int64() if kind in INT_DIGITS and a != b else kind
-
-
-def _encode(kind: pa.DataType, op: Op) -> Encode | None:
-    wide = is_text(kind) or pt.is_binary(kind) or (pt.is_decimal(kind) and kind.precision > 18)
-    if not wide:
-        return "value"
-    if op is Op.NE:
-        return None
-    return "hash" if op is Op.EQ else "prefix"
+        return Key(compiled.text, found.encode)
 
 
 def _conjunction(parts: list[exp.Expr]) -> exp.Expr:

@@ -17,9 +17,9 @@ from weft.routing import AsofPlan, AsofScheme, Plan, TaskStats, noted
 from weft.spark.analysis import Carried, arrives_in_any_order, quoted, side_input, time_orders
 from weft.spark.asof_match import AsofOptions, asof_match
 from weft.spark.build import Built, JoinOptions, check_options, check_refresh
+from weft.spark.front import front_of
 from weft.spark.state_place import name_for, state_place, tasks_for
 from weft.spark.table import asof_table_join, with_table
-from weft.spark.workers import check_workers
 from weft.spec import Unbounded, with_delays
 from weft.spec.asof import AsofAsked, asof_asked, asof_lags, asof_reach
 from weft.spec.join_spec import check_asof_ends
@@ -118,7 +118,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
     _check_frames(frames, options.refresh)
     check_options(frames, JoinOptions("", select=options.select, suffix=options.suffix))
     spark, streaming = left.sparkSession, left.isStreaming
-    check_workers(spark)
+    front_of(spark).check_workers(spark)
     with about("tasks"):
         tasks = tasks_for(spark, options.tasks)
     match = asof_match(frames, asked, options)

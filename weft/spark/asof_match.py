@@ -11,8 +11,9 @@ from pyspark.sql import functions as F
 from weft.engine import Accept
 from weft.engine.asof import check_compared, check_there, order_counts
 from weft.errors import SpecError, about
-from weft.spark.analysis import Analyzed, actual_name, analyze, arrow_schema, check_time_columns, quoted
+from weft.spark.analysis import Analyzed, actual_name, arrow_schema, check_time_columns, quoted
 from weft.spark.build import accept_of, shown_columns
+from weft.spark.front import front_of
 from weft.spec import JoinSpec, Unbounded, Window
 from weft.spec.asof import AsofAsked, AsofOrder, asof_window
 from weft.spec.join_spec import asof_spec
@@ -81,12 +82,14 @@ def asof_match(frames: dict[Side, DataFrame], asked: AsofAsked, options: AsofOpt
         options.select if options.select is not None else asked.selected(left.columns, right.columns, options.suffix)
     )
     with about("by"):
-        plain = analyze(left, right, replace(asked, where=None).condition(), select, options.suffix, ("l", "r"))
+        plain = front_of(left).analyze(
+            left, right, replace(asked, where=None).condition(), select, options.suffix, ("l", "r")
+        )
         inexact = check_compared(asked, plain.condition, types["left"], types["right"])
     analyzed = plain
     if asked.where:
         with about("where"):
-            analyzed = analyze(left, right, asked.condition(), select, options.suffix, ("l", "r"))
+            analyzed = front_of(left).analyze(left, right, asked.condition(), select, options.suffix, ("l", "r"))
     # What decides on equal columns stands first; the tasks compare those as they are (`weft.engine.asof.candidates`).
     analyzed = replace(analyzed, rest=analyzed.rest[len(plain.rest) :], residual=None)
     if asked.ties is not None and asked.ties not in analyzed.payload["right"]:

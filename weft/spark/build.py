@@ -27,7 +27,6 @@ from weft.spark.analysis import (
     Carried,
     Output,
     SideInput,
-    analyze,
     arrives_in_any_order,
     arrow_schema,
     check_is_window,
@@ -36,14 +35,14 @@ from weft.spark.analysis import (
     side_input,
     time_orders,
 )
+from weft.spark.front import front_of
 from weft.spark.hooks import register
 from weft.spark.join_task import JoinTask, side_by_side
 from weft.spark.observed import counted_pairs, observed_routes
-from weft.spark.residual import PythonResidual, python_residual
+from weft.spark.residual import PythonResidual
 from weft.spark.route_task import RouteTask, TypedRows
-from weft.spark.shuttle import SHIPPED_DDL, roll_call
+from weft.spark.shuttle import SHIPPED_DDL
 from weft.spark.state_place import StatePlace, name_for, state_place, tasks_for
-from weft.spark.workers import check_workers
 from weft.spec import INNER, JoinSpec, Kind, Window, build_spec, unbounded, with_delays
 from weft.spec.kinds import check_ends, check_unordered, right_selected
 from weft.state import Derived
@@ -86,12 +85,14 @@ def build(
     window = asked.window if asked.window is not None else unbounded()
     check_is_window(window)
     check_options(frames, asked)
-    check_workers(spark)
+    front_of(spark).check_workers(spark)
     with about("tasks"):
         tasks = tasks_for(spark, asked.tasks)
     with about("on"):
         selected = asked.select if asked.select is not None or asked.kind.pairs else [f"{_aliases(itself)[0]}.*"]
-        analyzed = analyze(left, right, asked.on, selected, asked.suffix, _aliases(itself), asked.unordered)
+        analyzed = front_of(left).analyze(
+            left, right, asked.on, selected, asked.suffix, _aliases(itself), asked.unordered
+        )
     with about("select"):
         check_selection(analyzed, asked.kind, _aliases(itself))
     with about("window"):
@@ -181,7 +182,7 @@ def check_selection(analyzed: Analyzed, kind: Kind, aliases: tuple[str, str]) ->
 
 def accept_of(analyzed: Analyzed) -> Accept | None:
     """Return what decides in the tasks what words cannot, None if they decide everything."""
-    residual = python_residual(analyzed)
+    residual = front_of(analyzed.spark).residual(analyzed)
     return None if residual is None else partial(_accepted, residual)
 
 
@@ -240,7 +241,7 @@ class Built:
         joined = joined if self._as_it_is else self._project(joined)
         if self.where is None:
             return joined
-        register(self.where, job, self.explanation)
+        register(self.analyzed.spark, self.where, job, self.explanation)
         return counted_pairs(joined, self.where.name)
 
     def explanation(self) -> Explanation:
@@ -294,7 +295,8 @@ class Built:
         if self.where is None:
             return reduce(DataFrame.unionAll, parts)
         timed = [self.carried.with_node(part, stream) for part, stream in zip(parts, streams, strict=True)]
-        called = reduce(DataFrame.unionAll, [*timed, roll_call(self.analyzed.spark, self.tasks)])
+        spark = self.analyzed.spark
+        called = reduce(DataFrame.unionAll, [*timed, front_of(spark).roll_call(spark, self.tasks)])
         return observed_routes(called, self.where.name)
 
     def _settle(self, side: Side) -> bool:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyspark.errors.exceptions import captured
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.classic.dataframe import DataFrame as ClassicDataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.readwriter import DataStreamWriter
@@ -31,7 +31,8 @@ from pyspark.sql.streaming.readwriter import DataStreamWriter
 from weft.engine import Job
 from weft.errors import WeftError, WeftWarning
 from weft.planner import Explanation
-from weft.spark.analysis import DELAY, ENDLESS, LAG, spark_delay, stripped
+from weft.spark.analysis import DELAY, ENDLESS, LAG, functions_in, spark_delay, stripped
+from weft.spark.front import front_of
 from weft.spark.journal import keep_journal
 from weft.spark.observed import follow_late_rows, report_name
 from weft.spark.state_place import JOIN, StatePlace, check_restart, check_whole
@@ -39,7 +40,9 @@ from weft.spark.way_back import with_way_back
 from weft.spec.disorder import readable
 from weft.spec.options import show_duration
 
-__all__ = ["Registered", "around_starts", "joins_of", "register", "state_paths", "told", "weft_error"]
+__all__ = [
+    "Around", "Registered", "around_starts", "enough", "install", "joins_of", "register", "state_paths", "told", "weft_error",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,12 +60,14 @@ _MOST = 10_000
 """Joins that are remembered; of a service that builds frames all the time, the oldest are forgotten."""
 
 
-def register(where: StatePlace, job: Job, explain: Callable[[], Explanation] | None = None) -> None:
+def register(
+    spark: SparkSession, where: StatePlace, job: Job, explain: Callable[[], Explanation] | None = None
+) -> None:
     """Remember a join, so that a query that holds it can be checked when it starts."""
     _JOINS[where.join] = Registered(where, job, explain)
     if len(_JOINS) > _MOST:
         _JOINS.pop(next(iter(_JOINS)))
-    _install()
+    front_of(spark).hook()
 
 
 _PLACES: dict[str, tuple[str, ...]] = {}
@@ -83,22 +88,21 @@ def around_starts(around: Around) -> None:
     """Let something be done around every start of a query."""
     if around not in _AROUND:
         _AROUND.append(around)
-    _install()
+    install()
 
 
 def joins_of(frame: DataFrame) -> list[Registered]:
     """Return the joins of streams that a frame stands on."""
-    plan = str(frame._jdf.queryExecution().analyzed().toString())
-    found = dict.fromkeys(re.findall(JOIN + r"([0-9a-f]{32})\(", plan))
-    return [_JOINS[join] for join in found if join in _JOINS]
+    return [_JOINS[join] for join in functions_in(front_of(frame).plan(frame), JOIN) if join in _JOINS]
 
 
 @functools.cache
-def _install() -> None:
+def install() -> None:
+    """Put Weft in place in PySpark's classic classes."""
     for writer in ("start", "toTable"):
         setattr(DataStreamWriter, writer, _checked(getattr(DataStreamWriter, writer)))
     DataStreamWriter.foreachBatch = _read_whole(DataStreamWriter.foreachBatch)  # type: ignore[method-assign]
-    ClassicDataFrame.withWatermark = _enough(ClassicDataFrame.withWatermark)  # type: ignore[method-assign]
+    ClassicDataFrame.withWatermark = enough(ClassicDataFrame.withWatermark)  # type: ignore[method-assign]
     StreamingQuery.exception = _begun(StreamingQuery.exception)  # type: ignore[method-assign]
     captured.convert_exception = _begun(captured.convert_exception)
 
@@ -147,12 +151,14 @@ def _read_whole(foreach_batch: Callable[..., DataStreamWriter]) -> Callable[...,
     return read_whole
 
 
-def _enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+def enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame]:
+    """Let a watermark behind a join replace Weft's own, unless it is too short."""
+
     @functools.wraps(with_watermark)
-    def enough(frame: Any, eventTime: str, delayThreshold: str) -> DataFrame:  # noqa: N803 (PySpark's own names)
+    def set_enough(frame: Any, eventTime: str, delayThreshold: str) -> DataFrame:  # noqa: N803 (PySpark's own names)
         if not (frame.isStreaming and joins_of(frame)):
             return with_watermark(frame, eventTime, delayThreshold)
-        bare, stays = stripped(frame.sparkSession, frame)
+        bare, stays = stripped(frame)
         if stays:  # Spark's own operators in between need the watermark that is there, and Spark takes no other
             return with_watermark(frame, eventTime, delayThreshold)
         made = with_watermark(bare, eventTime, delayThreshold)
@@ -175,7 +181,7 @@ def _enough(with_watermark: Callable[..., DataFrame]) -> Callable[..., DataFrame
             return frame if ours else with_watermark(bare, eventTime, f"{spark_delay(lag)} milliseconds")
         return frame if ours and given == spark_delay(lag) else made
 
-    return enough
+    return set_enough
 
 
 def _begun(convert: Callable[..., Any]) -> Callable[..., Any]:

@@ -43,11 +43,12 @@ from weft.spark.analysis import (
     stripped,
     time_orders,
 )
+from weft.spark.front import front_of
 from weft.spark.hooks import register
 from weft.spark.join_task import JoinTask
 from weft.spark.observed import counted_pairs, observed_routes
 from weft.spark.route_task import RouteTask
-from weft.spark.shuttle import SHIPPED_DDL, roll_call
+from weft.spark.shuttle import SHIPPED_DDL
 from weft.spark.state_place import name_for, state_place, tasks_for
 from weft.spec import Last, Tumbling, TumblingRows, Window, Within, unbounded, window_column, with_delays
 from weft.types import SIDES, Side, other
@@ -119,7 +120,7 @@ def natural_join(
     plan = None if streaming else DocumentPlan(number, spread=True)
     sides: tuple[Side, ...] = ("left",) if single else SIDES
     times = _times(window, frames)
-    bare = {side: stripped(spark, frames[side]) for side in sides}
+    bare = {side: stripped(frames[side]) for side in sides}
     streams = {side: frame for side, (frame, _) in bare.items()}
     carried = Carried.of(
         spark, window, frames, times, one_stream=single,
@@ -144,8 +145,8 @@ def natural_join(
         routes = reduce(DataFrame.unionAll, routed)
         return routes.repartitionById(number, F.col("task")).mapInArrow(task, output)
     timed = [carried.with_node(part, side) for part, side in zip(routed, sides, strict=True)]
-    routes = observed_routes(reduce(DataFrame.unionAll, [*timed, roll_call(spark, number)]), where.name)
-    register(where, joiner.job)
+    routes = observed_routes(reduce(DataFrame.unionAll, [*timed, front_of(spark).roll_call(spark, number)]), where.name)
+    register(spark, where, joiner.job)
     return counted_pairs(routes.repartitionById(number, F.col("task")).mapInArrow(task, output), where.name)
 
 

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft.engine import Job
 from weft.errors import StateError
 from weft.routing import plan_from_json
-from weft.spark.analysis import frame_of
+from weft.spark.front import front_of
 from weft.spark.listening import hear
 from weft.spark.shuttle import COUNTS, MOST_COUNTED, Outbox, RunningTask, Stamp, note_of
 from weft.spark.state_place import StatePlace
@@ -41,7 +41,8 @@ def report_name(name: str) -> str:
 
 def observed_routes(routes: DataFrame, name: str) -> DataFrame:
     """Report rows and late rows per side, the state as the batch found it, and migrations."""
-    return _shared(routes.observe(report_name(name), *[F.expr(_total(count)).alias(count) for count in COUNTS]))
+    observed = routes.observe(report_name(name), *[F.expr(_total(count)).alias(count) for count in COUNTS])
+    return front_of(routes).named_alike(observed)  # joins with state paths of their own need no names
 
 
 def _total(count: str) -> str:
@@ -54,17 +55,8 @@ def _total(count: str) -> str:
 
 def counted_pairs(joined: DataFrame, name: str) -> DataFrame:
     """Report the pairs that leave; behind a look-up in a table, the rows."""
-    return _shared(joined.observe(f"{report_name(name)}.pairs", F.count(F.lit(1)).alias("pairs")))
-
-
-def _shared(observed: DataFrame) -> DataFrame:
-    """Let other joins of the same query report under the same name: those with state paths of their own need no names.
-
-    Spark refuses it unless the reports have one id; it then shows one of them.
-    """
-    node: Any = observed._jdf.queryExecution().analyzed()
-    *parts, _ = (node.productElement(number) for number in range(node.productArity()))
-    return frame_of(observed.sparkSession, node.copy(*parts, -1))
+    observed = joined.observe(f"{report_name(name)}.pairs", F.count(F.lit(1)).alias("pairs"))
+    return front_of(joined).named_alike(observed)
 
 
 def report_state(

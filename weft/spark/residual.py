@@ -23,9 +23,9 @@ from weft.local.expr import Compiled, compile_expression
 from weft.spark.analysis import Analyzed, Node, arrow_schema, children, kind, type_of
 from weft.types import SIDES, Bools, Side
 
-__all__ = ["PythonResidual", "python_residual"]
+__all__ = ["ALIAS", "UTC", "PythonResidual", "python_residual", "refuse"]
 
-_ALIAS: dict[Side, str] = {"left": "l", "right": "r"}
+ALIAS: dict[Side, str] = {"left": "l", "right": "r"}
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.timezone.utc)
 
 
@@ -48,9 +48,9 @@ def python_residual(analyzed: Analyzed) -> PythonResidual | None:
     trees = [translate(node) for node in analyzed.rest]
     whole = trees[0] if len(trees) == 1 else exp.and_(*trees, copy=False)
     try:
-        made = compile_expression(whole, {_ALIAS[side]: _payload(analyzed, side) for side in SIDES})
+        made = compile_expression(whole, {ALIAS[side]: _payload(analyzed, side) for side in SIDES})
     except SpecError as error:
-        _refuse(" AND ".join(str(node.sql()) for node in analyzed.rest), str(error).splitlines()[0])
+        refuse(" AND ".join(str(node.sql()) for node in analyzed.rest), str(error).splitlines()[0])
     return PythonResidual(replace(made, zone=str(analyzed.spark.conf.get("spark.sql.session.timeZone"))))
 
 
@@ -60,7 +60,8 @@ def _payload(analyzed: Analyzed, side: Side) -> pa.Schema:
     return arrow_schema(analyzed.spark, named)
 
 
-def _refuse(text: str, why: str) -> NoReturn:
+def refuse(text: str, why: str) -> NoReturn:
+    """Refuse what Python workers cannot evaluate exactly as Spark does."""
     raise SpecError.of(
         f"{text} is not supported in this kind of join: {why.rstrip('.')}.",
         "This kind of join must know whether a row has a match, so Weft evaluates the residual condition in its own Python "
@@ -93,7 +94,7 @@ _FUNCTIONS: dict[str, str] = {
 }  # fmt: skip
 """Catalyst's classes by the names of SQL; their children are the arguments."""
 _LITERALS = {"tinyint", "smallint", "int", "bigint", "float", "double", "string", "boolean"}
-_UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
+UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
 class _Translation:
@@ -112,7 +113,7 @@ class _Translation:
         """Return the same expression for Python."""
         name = kind(node)
         if "collate" in type_of(node):
-            _refuse(str(node.sql()), f"it has a collation ({type_of(node)})")
+            refuse(str(node.sql()), f"it has a collation ({type_of(node)})")
         if name in _BINARY:
             return self._binary(_BINARY[name], node)
         if name in _ARITHMETIC:
@@ -132,7 +133,7 @@ class _Translation:
         if is_instance_of(self._gateway, node, "org.apache.spark.sql.catalyst.expressions.RuntimeReplaceable"):
             return self(node.replacement())
         called = "a UDF" if name.endswith("UDF") else str(node.prettyName())
-        _refuse(str(node.sql()), f"{called} cannot be evaluated in Python exactly as in Spark")
+        refuse(str(node.sql()), f"{called} cannot be evaluated in Python exactly as in Spark")
 
     @property
     def _gateway(self) -> Any:
@@ -144,16 +145,16 @@ class _Translation:
 
     def _check_ansi(self, node: Node, ansi: bool) -> None:
         if not ansi:
-            _refuse(str(node.sql()), "it gives NULL or wraps around where Spark in ANSI mode raises an error")
+            refuse(str(node.sql()), "it gives NULL or wraps around where Spark in ANSI mode raises an error")
 
     def _check_zone(self, node: Node) -> None:
         zone = str(self.spark.conf.get("spark.sql.session.timeZone"))
-        if zone not in _UTC and any(type_of(child) == "timestamp" for child in children(node)):
-            _refuse(str(node.sql()), f"days in the time zone {zone} are not always 24 hours long")
+        if zone not in UTC and any(type_of(child) == "timestamp" for child in children(node)):
+            refuse(str(node.sql()), f"days in the time zone {zone} are not always 24 hours long")
 
     def column(self, node: Node) -> exp.Expr:
         side, number = self.columns[int(node.exprId().id())]
-        return exp.column(f"{side[0]}{number}", table=_ALIAS[side])
+        return exp.column(f"{side[0]}{number}", table=ALIAS[side])
 
     def literal(self, node: Node) -> exp.Expr:
         value, type_name = node.value(), type_of(node)
@@ -175,7 +176,7 @@ class _Translation:
                 return _cast(exp.Literal.string(moment + zone), type_name)
         except OverflowError:
             pass
-        _refuse(str(node.sql()), f"a constant of type {type_name}")
+        refuse(str(node.sql()), f"a constant of type {type_name}")
 
     def like(self, node: Node) -> exp.Expr:
         made, escape = self._binary(exp.Like, node), str(node.escapeChar())

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from weft.engine import Job
 from weft.errors import SpecError, StateError
 from weft.planner import check_tasks
+from weft.spark.front import front_of
 from weft.spec import JoinSpec
 from weft.state import Care, StateStore, known_checkpoint, note_checkpoint, open_folder, read_sealed
 
@@ -63,7 +64,7 @@ class StatePlace:
 def tasks_for(spark: SparkSession, tasks: object) -> int:
     """Return the number of tasks: as given, or one per core."""
     if tasks is None:
-        return max(1, spark.sparkContext.defaultParallelism)
+        return front_of(spark).cores(spark)
     check_tasks(tasks, "leave it out for one per core.")
     assert isinstance(tasks, int)
     return tasks
@@ -71,8 +72,8 @@ def tasks_for(spark: SparkSession, tasks: object) -> int:
 
 def name_for(left: DataFrame, right: DataFrame, functions: str = JOIN) -> str:
     """Name a join by the joins of its sort that it stands on: those of a chain differ."""
-    plans = [str(frame._jdf.queryExecution().analyzed().toString()) for frame in (left, right)]
-    below = sum(len(re.findall(functions + r"\w*\(", plan)) for plan in plans)
+    plans = [front_of(frame).plan(frame) for frame in (left, right)]
+    below = sum(len(re.findall(functions + r"\w*\(", node.text)) for plan in plans for node in plan.nodes())
     return f"join-{below}" if below else ""
 
 
@@ -105,10 +106,7 @@ def state_place(
         for key, default in (("durability", Care.durability), ("cache.bytes", str(Care.cache)))
     )
     care = Care.of(durability, cache)
-    folder = open_folder(path, care)
-    folder.check_writable()
-    if folder.local:  # executors may have another working directory
-        path = folder.path
+    path = front_of(spark).state_path(spark, path, care)
     retain = int(spark.conf.get("spark.sql.streaming.minBatchesToRetain", "100") or 100)
     return StatePlace(path, retain, name, uuid.uuid4().hex, care)
 

@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from weft.spark.analysis.analyze import SELF, Analyzed, Output, analyze
+from weft.spark.analysis.analyze import (
+    SELF,
+    Analyzed,
+    Output,
+    analyze,
+    check_asked,
+    check_relates,
+    check_selected,
+    no_collision,
+    same_frame,
+)
+from weft.spark.analysis.complaints import explain_analysis, untold
 from weft.spark.analysis.inputs import (
     SideInput,
     arrives_in_any_order,
@@ -13,6 +24,7 @@ from weft.spark.analysis.inputs import (
     self_inputs,
     side_input,
 )
+from weft.spark.analysis.plans import PlanNode, catalyst_plan, functions_in, plan_from_text, watermarked
 from weft.spark.analysis.tree import Node, children, frame_of, kind, type_of
 from weft.spark.analysis.watermarks import (
     DELAY,
@@ -24,10 +36,13 @@ from weft.spark.analysis.watermarks import (
     spark_delay,
     stripped,
     time_orders,
+    without_watermarks,
 )
 
 __all__ = [
-    "DELAY", "ENDLESS", "LAG", "SELF", "Analyzed", "Carried", "Node", "Output", "SideInput", "actual_name", "analyze",
-    "arrives_in_any_order", "arrow_schema", "check_is_window", "check_time_columns", "children", "day_as", "frame_of", "kind",
-    "quoted", "self_inputs", "side_input", "spark_delay", "stripped", "time_orders", "type_of",
+    "DELAY", "ENDLESS", "LAG", "SELF", "Analyzed", "Carried", "Node", "Output", "PlanNode", "SideInput", "actual_name", "analyze",
+    "arrives_in_any_order", "arrow_schema", "catalyst_plan", "check_asked", "check_is_window", "check_relates", "check_selected",
+    "check_time_columns", "children", "day_as", "explain_analysis", "frame_of", "functions_in", "kind", "no_collision",
+    "plan_from_text", "quoted", "same_frame", "self_inputs", "side_input", "spark_delay", "stripped", "time_orders", "type_of",
+    "untold", "watermarked", "without_watermarks",
 ]  # fmt: skip

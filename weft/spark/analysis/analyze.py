@@ -6,7 +6,7 @@ only to run it). So names, types, casts, functions and UDFs mean exactly what th
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -20,10 +20,12 @@ from weft.spark.analysis.complaints import explain_analysis, hidden_column, unto
 from weft.spark.analysis.conjuncts import Served, SideOf, classify, split_and
 from weft.spark.analysis.tree import Node, attributes, children, column_of, frame_of, inlined, kind, nodes, rebuilt
 from weft.spark.analysis.watermarks import without_watermarks
-from weft.spec import Condition
+from weft.spec import Condition, Key
 from weft.types import SIDES, Side
 
-__all__ = ["SELF", "Analyzed", "Output", "analyze"]
+__all__ = [
+    "SELF", "Analyzed", "Output", "analyze", "check_asked", "check_relates", "check_selected", "no_collision", "same_frame",
+]  # fmt: skip
 
 _SUBQUERIES = ("ScalarSubquery", "Exists", "InSubquery", "ListQuery")
 SELF = ("a", "b")
@@ -42,12 +44,13 @@ class Output:
 
 @dataclass(frozen=True)
 class Analyzed:
-    """What Spark understood: both sides as frames, the condition by kinds, the columns that must travel."""
+    """What a front end understood: both sides as frames, the condition by kinds, the columns that must travel."""
 
     spark: SparkSession
     frames: dict[Side, DataFrame]
     condition: Condition
-    served: tuple[Served, ...]
+    keys: Mapping[Side, Mapping[str, tuple[Column, str | None]]]
+    """Each side's keys by their text: their Columns, and the columns of the frame that they simply are (None: they are more)."""
     residual: Column | None
     only: dict[Side, Column | None]
     outputs: tuple[Output, ...]
@@ -56,21 +59,10 @@ class Analyzed:
     """The sides that the selection names."""
     taken: bool = False
     """Whether watermarks in front stay where they are, because Spark's own operators there need them."""
-    rest: tuple[Node, ...] = ()
-    """The conjuncts of the residual, over the columns of `given`."""
+    rest: tuple[Any, ...] = ()
+    """The conjuncts of the residual, as the front end has them."""
     given: dict[Side, Any] = field(default_factory=dict)
-    """Both sides as Spark's logical plans, watermarks and all."""
-
-    def key(self, side: Side, text: str) -> tuple[Column, str | None]:
-        """Return the expression of a key, and the name of the column that it simply is (None if it is more)."""
-        one_frame = self.frames["left"] is self.frames["right"]
-        nodes: dict[str, Node] = {}
-        if side == "left" or one_frame:
-            nodes |= {served.compare.left.text: served.left for served in self.served}
-        if side == "right" or one_frame:
-            nodes |= {served.compare.right.text: served.right for served in self.served}
-        node = nodes[text]
-        return column_of(self.spark, node), str(node.name()) if kind(node) == "AttributeReference" else None
+    """Both sides as the front end has them, watermarks and all."""
 
 
 def analyze(
@@ -83,25 +75,14 @@ def analyze(
     """
     spark = left.sparkSession
     one, two = left.alias(aliases[0]), right.alias(aliases[1])
-    if not isinstance(on, (str, Column)):
-        raise SpecError.of(
-            f"on= is a {type(on).__name__}.",
-            "It is SQL text or a PySpark Column.",
-            f"write on='{aliases[0]}.x > {aliases[1]}.x'.",
-        )
-    if isinstance(on, str) and not on.strip():
-        raise SpecError.of(
-            "on= is empty.",
-            "It is the condition that relates both sides.",
-            f"write on='{aliases[0]}.x > {aliases[1]}.x'.",
-        )
+    check_asked(on, aliases)
     try:
         with untold():
             joined = one.join(two, F.expr(on) if isinstance(on, str) else on, "inner")
             plan: Any = joined._jdf.queryExecution().analyzed()
     except (AnalysisException, ParseException, Py4JJavaError) as error:
         if left is right and aliases != SELF and "ambiguous" in str(error):
-            raise _same_frame("on=") from None
+            raise same_frame("on=") from None
         raise explain_analysis(error, on, left, right, aliases) from None
     if kind(plan) != "Join":
         raise hidden_column("on=")
@@ -129,10 +110,8 @@ def analyze(
         served += found
         if not found or any(s.compare.weak for s in found):
             rest.append(conjunct)
-    if not relating and aliases != SELF and left is right:
-        raise _same_frame(plan.condition().get().sql())
-    if not relating:
-        raise _unrelated(plan.condition().get().sql(), only, aliases)
+    has: dict[Side, bool] = {side: bool(only[side]) for side in SIDES}
+    check_relates(plan.condition().get().sql(), relating, has, aliases, one_frame=left is right)
     if unordered:
         rest += [*only["left"], *only["right"]]
         only = {"left": [], "right": []}
@@ -167,7 +146,7 @@ def analyze(
         spark,
         frames,
         condition,
-        served=tuple(served),
+        keys=_keys(spark, served, one_frame=aliases == SELF),
         residual=_all(spark, residual),
         only=sides,
         outputs=outputs,
@@ -177,6 +156,37 @@ def analyze(
         rest=tuple(rest),
         given=below,
     )
+
+
+def check_asked(on: object, aliases: tuple[str, str]) -> None:
+    """Refuse what is no condition, and an empty one."""
+    if not isinstance(on, (str, Column)):
+        raise SpecError.of(
+            f"on= is a {type(on).__name__}.",
+            "It is SQL text or a PySpark Column.",
+            f"write on='{aliases[0]}.x > {aliases[1]}.x'.",
+        )
+    if isinstance(on, str) and not on.strip():
+        raise SpecError.of(
+            "on= is empty.",
+            "It is the condition that relates both sides.",
+            f"write on='{aliases[0]}.x > {aliases[1]}.x'.",
+        )
+
+
+def _keys(
+    spark: SparkSession, served: list[Served], *, one_frame: bool
+) -> dict[Side, dict[str, tuple[Column, str | None]]]:
+    found: dict[Side, dict[str, tuple[Column, str | None]]] = {"left": {}, "right": {}}
+    for item in served:
+        ends: tuple[tuple[Side, Key, Node], ...] = (
+            ("left", item.compare.left, item.left), ("right", item.compare.right, item.right),
+        )  # fmt: skip
+        for side, key, node in ends:
+            name = str(node.name()) if kind(node) == "AttributeReference" else None
+            for role in SIDES if one_frame else (side,):
+                found[role][key.text] = column_of(spark, node), name
+    return found
 
 
 def _one_frame(
@@ -233,13 +243,7 @@ def _select(
 ) -> tuple[tuple[Output, ...], set[int]]:  # fmt: skip
     if select is None:
         return _everything(plan, suffix, spark, moved)
-    given: Sequence[object] = select
-    wrong = [item for item in given if not isinstance(item, (str, Column))]
-    if wrong or not select:
-        what = f"select= holds {wrong[0]!r}." if wrong else "select= is empty."
-        raise SpecError.of(
-            what, "It is a list of SQL texts and PySpark Columns.", "write select=['l.id', 'r.*'], or leave it out."
-        )
+    check_selected(select)
     try:
         with untold():
             items = [F.expr(item) if isinstance(item, str) else item for item in select]
@@ -254,7 +258,7 @@ def _select(
         )
     named = chosen.projectList()
     items_found = [named.apply(number) for number in range(named.size())]
-    _no_collision(
+    no_collision(
         [str(node.name()) for node in items_found],
         "give the columns different names in select=, such as 'r.id AS rid'.",
     )
@@ -268,6 +272,16 @@ def _select(
     return tuple(outputs), needed
 
 
+def check_selected(select: Sequence[object]) -> None:
+    """Refuse a selection of what are no columns, and an empty one."""
+    wrong = [item for item in select if not isinstance(item, (str, Column))]
+    if wrong or not select:
+        what = f"select= holds {wrong[0]!r}." if wrong else "select= is empty."
+        raise SpecError.of(
+            what, "It is a list of SQL texts and PySpark Columns.", "write select=['l.id', 'r.*'], or leave it out."
+        )
+
+
 def _everything(plan: Any, suffix: str, spark: SparkSession, moved: Any) -> tuple[tuple[Output, ...], set[int]]:
     left, right = _outputs(plan.left()), _outputs(plan.right())
     taken = {str(node.name()).lower() for node in left}
@@ -275,7 +289,7 @@ def _everything(plan: Any, suffix: str, spark: SparkSession, moved: Any) -> tupl
     for node in right:
         name = str(node.name())
         named.append((name + suffix if name.lower() in taken else name, node))
-    _no_collision([name for name, _ in named], "set suffix= to a text that makes the names differ, or use select=.")
+    no_collision([name for name, _ in named], "set suffix= to a text that makes the names differ, or use select=.")
     outputs = tuple(Output(name, column_of(spark, moved(node)), _plain(plan, node)) for name, node in named)
     return outputs, {int(node.exprId().id()) for _, node in named}
 
@@ -290,7 +304,8 @@ def _plain(plan: Any, node: Node) -> tuple[Side, str] | None:
     return None
 
 
-def _no_collision(names: list[str], hint: str) -> None:
+def no_collision(names: list[str], hint: str) -> None:
+    """Refuse two columns of one name."""
     lower = [name.lower() for name in names]
     twice = sorted({name for name in names if lower.count(name.lower()) > 1})
     if twice:
@@ -301,7 +316,8 @@ def _no_collision(names: list[str], hint: str) -> None:
         )
 
 
-def _same_frame(what: str) -> SpecError:
+def same_frame(what: str) -> SpecError:
+    """Return the error for Columns of a frame that is both sides."""
     return SpecError.of(
         f"{what} cannot tell the two sides apart: both are the same frame.",
         "A Column of that frame may mean either side.",
@@ -309,15 +325,22 @@ def _same_frame(what: str) -> SpecError:
     )
 
 
-def _unrelated(text: str, only: dict[str, list[Node]], aliases: tuple[str, str]) -> SpecError:
+def check_relates(
+    text: str, relating: int, only: dict[Side, bool], aliases: tuple[str, str], *, one_frame: bool
+) -> None:
+    """Refuse a condition of which no conjunct names both sides; `only` says which sides have conjuncts of their own."""
+    if relating:
+        return
+    if one_frame and aliases != SELF:
+        raise same_frame(text)
     one, two = aliases
-    have = [side for side in ("left", "right") if only[side]]
+    have = [side for side in SIDES if only[side]]
     if len(have) == 1:
         missing = "right" if have[0] == "left" else "left"
         what = f"The condition {text} does not mention the {missing} side."
     else:
         what = f"The condition {text} has no comparison between the sides."
-    return SpecError.of(
+    raise SpecError.of(
         what,
         f"A join condition relates a column of {one} with one of {two}.",
         f"write {one}.x < {two}.x, or filter each side with .where() and join on what relates them.",

@@ -32,9 +32,9 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.spark.analysis.analyze import Analyzed
 from weft.spark.analysis.complaints import untold
-from weft.spark.analysis.tree import children, kind
+from weft.spark.analysis.plans import arrives_anyhow
 from weft.spark.analysis.watermarks import quoted
-from weft.spark.state_place import JOIN
+from weft.spark.front import front_of
 from weft.spec import JoinSpec, Tumbling, Window, Within, unit_hint, window_column
 from weft.types import SIDES, Side, other
 
@@ -89,7 +89,7 @@ class _Travel:
         """Add what one role needs and tell where it is."""
         keys = []
         for key in self.spec.side(side).keys:
-            column, plain = self.analyzed.key(side, key.text)
+            column, plain = self.analyzed.keys[side][key.text]
             keys.append(self._place(column, plain, f"key {key.text}"))
         name, time = window_column(self.spec.window, side), None
         if name is not None:
@@ -223,37 +223,6 @@ def arrow_schema(spark: SparkSession, schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, **{name: value for name, value in facts.items() if name in known})
 
 
-_KEEPS = {
-    "Project", "Filter", "SubqueryAlias", "View", "EventTimeWatermark", "UpdateEventTimeWatermarkColumn", "CollectMetrics",
-    "ResolvedHint", "Union", "Generate", "Expand", "StreamingRelation", "StreamingRelationV2", "StreamingExecutionRelation",
-    "StreamingDataSourceV2Relation", "StreamingDataSourceV2ScanRelation", "LogicalRelation", "DataSourceV2Relation",
-    "DataSourceV2ScanRelation", "HiveTableRelation", "LocalRelation", "OneRowRelation", "Range", "ExternalRDD",
-    "MapInArrow", "MapInPandas", "MapPartitions", "MapElements", "DeserializeToObject", "SerializeFromObject", "TypedFilter",
-    "ArrowEvalPython", "BatchEvalPython", "WithCTE", "CTERelationDef", "CTERelationRef", "InMemoryRelation",
-}  # fmt: skip
-"""Operators that read rows in an order of their own, or hand them on as they come. Whatever else there is may shuffle."""
-
-
 def arrives_in_any_order(frame: DataFrame, *, by_arrival: bool) -> bool:
-    """Tell whether the rows of a frame may arrive in another order when they are computed again.
-
-    Where a window goes `by_arrival`, a stream that looks up a table is taken to arrive as its source does: Spark mostly
-    broadcasts the table, and the order of the source is what was asked for.
-    """
-    return _varies(frame._jdf.queryExecution().analyzed(), by_arrival)
-
-
-def _varies(node: Any, by_arrival: bool) -> bool:
-    name = kind(node)
-    if name == "Sort":  # an order was asked for
-        return False
-    if name == "MapInArrow" and JOIN in str(node.toString()).split("\n", 1)[0]:
-        return False  # a join of ours settles its own inputs, and gives its pairs in one order
-    if name == "Repartition" and not node.shuffle():
-        return _varies(children(node)[0], by_arrival)
-    if name == "LogicalRDD":  # rows of a program, or a batch that Spark hands to foreachBatch
-        return "Shuffled" in str(node.rdd().toDebugString())
-    if name == "Join" and by_arrival:
-        streams = [child for child in children(node) if child.isStreaming()]
-        return len(streams) != 1 or _varies(streams[0], by_arrival)
-    return name not in _KEEPS or any(_varies(child, by_arrival) for child in children(node))
+    """Tell whether the rows of a frame may arrive in another order when they are computed again (see `arrives_anyhow`)."""
+    return arrives_anyhow(front_of(frame).plan(frame), by_arrival)

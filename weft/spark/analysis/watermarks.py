@@ -16,10 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.types import DateType, StructField, TimestampType
 
-from weft.spark.analysis.tree import children, frame_of, kind
-from weft.spark.state_place import JOIN, TABLE
+from weft.spark.analysis.plans import mixed
+from weft.spark.analysis.tree import children, kind
+from weft.spark.front import front_of
+from weft.spark.state_place import JOIN
 from weft.spec import INNER, Delays, Kind, TimeOrder, Tumbling, Unbounded, Window, Within, lags_of, reach_of
-from weft.spec.disorder import UNION
 from weft.types import SIDES, Side
 
 __all__ = [
@@ -47,11 +48,6 @@ _PASSED = {"Aggregate", "Deduplicate", "DeduplicateWithinWatermark"}
 """Stateful operators behind which the watermark of a column holds as in front of them."""
 _STATEFUL = {"FlatMapGroupsWithState", "FlatMapGroupsInPandasWithState", "TransformWithState",
              "TransformWithStateInPySpark", "TransformWithStateInPandas"}  # fmt: skip
-
-
-_MIXING = {"Join": "one of Spark's own stream-stream joins", "Union": UNION}
-_FUNCTIONS = {"MapInArrow", "MapInPandas", "MapPartitions", "MapElements", "MapPartitionsInRWithArrow"}
-"""Functions of the user's, which may do anything to the times of rows."""
 _DAY = 86_400_000_000
 
 
@@ -64,16 +60,16 @@ def time_order(frame: DataFrame, name: str) -> TimeOrder:
     """Return what is known of the order of a time column: from a Weft join below, or from the user's own watermark."""
     field = frame.select(F.col(quoted(name))).schema[0]
     lag, delay = field.metadata.get(LAG), field.metadata.get(DELAY)
-    plan = frame._jdf.queryExecution().analyzed()
+    plan = front_of(frame).plan(frame)
     if lag is None and delay is None:  # a time that is computed behind a join says nothing of its order
-        return TimeOrder(endless=JOIN in str(plan.toString()))
-    mixed = _mixed(plan)
-    if mixed is None:
+        return TimeOrder(endless=any(JOIN in node.text for node in plan.nodes()))
+    behind = mixed(plan)
+    if behind is None:
         return TimeOrder()
     if lag is not None and lag != ENDLESS and delay == spark_delay(lag):  # ours, and no other behind it
         delay = None
     known = None if lag in (None, ENDLESS) else int(lag)
-    return TimeOrder(known, None if delay is None else 1000 * int(delay), lag == ENDLESS, mixed)
+    return TimeOrder(known, None if delay is None else 1000 * int(delay), lag == ENDLESS, behind)
 
 
 def time_orders(window: Window, frames: dict[Side, DataFrame]) -> dict[Side, TimeOrder]:
@@ -89,26 +85,6 @@ def spark_delay(lag: int) -> int:
     Spark counts in whole milliseconds, and takes a row that is exactly at the watermark for late.
     """
     return -(-lag // 1000) + 1
-
-
-def _mixed(plan: Any) -> str | None:
-    """Name the operator behind a watermark that gives rows out of order by more than it says; "" if there is none.
-
-    None: there is no watermark at all, what the column says was written by somebody. Files and tables keep metadata, and a
-    function of the user's may be given any schema.
-    """
-    name = kind(plan)
-    if name == "EventTimeWatermark" or (name == "MapInArrow" and JOIN in str(plan.simpleString(100))):
-        return ""
-    streams = [child for child in children(plan) if child.isStreaming()]
-    if name in _STATEFUL:
-        return f"a stateful operator ({name})"
-    looks_up = name == "MapInArrow" and TABLE in str(plan.simpleString(100))  # hands rows on in their order
-    if (name in _FUNCTIONS and not looks_up) or not streams:
-        return None
-    if len(streams) > 1 and name in _MIXING:
-        return _MIXING[name]
-    return _mixed(streams[-1])
 
 
 def without_watermarks(spark: SparkSession, plan: Any) -> tuple[Any, bool]:
@@ -228,7 +204,6 @@ def _type(fields: dict[Side, dict[str, StructField]], time: tuple[Side, str]) ->
     return fields[side][name].dataType if name in fields[side] else None
 
 
-def stripped(spark: SparkSession, frame: DataFrame) -> tuple[DataFrame, bool]:
+def stripped(frame: DataFrame) -> tuple[DataFrame, bool]:
     """Return a frame without its watermarks, and whether some had to stay."""
-    plan, left = without_watermarks(spark, frame._jdf.queryExecution().analyzed())
-    return frame_of(spark, plan), left
+    return front_of(frame).bare(frame)

@@ -17,16 +17,16 @@ from weft.engine import Lookup, TableLookup
 from weft.engine.asof import AsofLookup
 from weft.errors import SpecError, about
 from weft.planner import Explanation, explain_table
-from weft.spark.analysis import DELAY, Analyzed, Output, SideInput, analyze, arrow_schema, frame_of, side_input
+from weft.spark.analysis import DELAY, Analyzed, Output, SideInput, arrow_schema, frame_of, side_input
 from weft.spark.asof_match import AsofOptions, asof_match
 from weft.spark.build import JoinOptions, accept_of, check_options, check_selection, shown_columns, struct_of
+from weft.spark.front import front_of, on_connect
 from weft.spark.join_task import side_by_side
 from weft.spark.observed import counted_pairs
 from weft.spark.route_task import TypedRows
 from weft.spark.state_place import TABLE, StatePlace, name_for, state_place
 from weft.spark.table.lookup_task import IndexTask, LookupTask
 from weft.spark.table.versions import Table, register_table
-from weft.spark.workers import check_workers
 from weft.spec import Delays, JoinSpec, Kind, build_spec, unbounded
 from weft.spec.asof import AsofAsked
 from weft.spec.join_spec import asof_table_spec
@@ -56,16 +56,17 @@ def table_join(left: DataFrame, right: DataFrame, asked: JoinOptions, *, explain
     frames: dict[Side, DataFrame] = {"left": left, "right": right}
     asking: Side = "left" if left.isStreaming else "right"
     spark, table = left.sparkSession, frames[other(asking)]
+    _check_session(left)
     check_request(
         asking, asked.kind, window=asked.window, scheme=asked.scheme, index=asked.index, tasks=asked.tasks
     )  # fmt: skip
     check_options(frames, asked)
     with about("refresh"):
         refreshed_by(asked.refresh, table)
-    check_workers(spark)
+    front_of(spark).check_workers(spark)
     with about("on"):
         selected = asked.select if asked.select is not None or asked.kind.pairs else ["l.*"]
-        found = analyze(left, right, asked.on, selected, asked.suffix, ("l", "r"))
+        found = front_of(left).analyze(left, right, asked.on, selected, asked.suffix, ("l", "r"))
     with about("select"):
         check_selection(found, asked.kind, ("l", "r"))
     analyzed = _watermarked(found, asking)
@@ -84,11 +85,12 @@ def table_join(left: DataFrame, right: DataFrame, asked: JoinOptions, *, explain
 def asof_table_join(stream: DataFrame, table: DataFrame, asked: AsofAsked, options: AsofOptions) -> TableJoin:
     """Check an as-of join of a stream with a table and everything it rests on; nothing runs yet."""
     frames: dict[Side, DataFrame] = {"left": stream, "right": table}
+    _check_session(stream)
     check_asof_request(stream, asked, options.tasks)
     check_options(frames, JoinOptions("", select=options.select, suffix=options.suffix))
     with about("refresh"):
         refreshed_by(options.refresh, table)
-    check_workers(stream.sparkSession)
+    front_of(stream).check_workers(stream.sparkSession)
     match = asof_match(frames, asked, options)
     analyzed = _watermarked(match.analyzed, "left")
     spec = asof_table_spec(match.spec(unbounded()))
@@ -96,6 +98,17 @@ def asof_table_join(stream: DataFrame, table: DataFrame, asked: AsofAsked, optio
     sides = {side: side_input(analyzed, spec, side) for side in SIDES}
     look_up = AsofLookup(spec, {side: sides[side].arrow for side in SIDES}, match.accept)
     return TableJoin(analyzed, look_up, sides, where, table, options.refresh)
+
+
+def _check_session(frame: DataFrame) -> None:
+    """Refuse Spark Connect: which version of a table tasks see travels with the jobs of the driver, and a client has none."""
+    if on_connect(frame):
+        raise SpecError.of(
+            "A stream with a table does not run on Spark Connect.",
+            "The driver reads the table when the query starts, and tells its tasks which version they see; on Spark Connect the "
+            "driver is the server's.",
+            "read the table as a stream too and join both with window=weft.unbounded(), or use a session that is not remote.",
+        )
 
 
 def _watermarked(found: Analyzed, asking: Side) -> Analyzed:
