@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from weft.engine.arrivals import Arrivals, Shipment, collect_arrivals, unpack
 from weft.engine.clock import Header, watermark
-from weft.engine.content_order import in_content_order
+from weft.engine.content_order import content_digest, in_content_order
 from weft.engine.control import next_plan, pinned_for
 from weft.engine.joiner import Job, Joiner, RowJoiner
 from weft.engine.lookup import Lookup, TableLookup
@@ -19,6 +19,6 @@ from weft.engine.worker import Worker
 
 __all__ = [
     "TEXTS", "Accept", "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Leaving", "Lookup",
-    "Pairs", "Router", "RowJoiner", "Shipment", "Sources", "Step", "TableLookup", "Worker", "collect_arrivals",
+    "Pairs", "Router", "RowJoiner", "Shipment", "Sources", "Step", "TableLookup", "Worker", "collect_arrivals", "content_digest",
     "in_content_order", "migrate", "next_plan", "pack_delivery", "pack_header", "pinned_for", "step", "unpack", "watermark",
 ]  # fmt: skip

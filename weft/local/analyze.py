@@ -15,9 +15,18 @@ from sqlglot import exp
 
 from weft.engine import TEXTS
 from weft.errors import SpecError
-from weft.local.expr import Comparison, Compiled, comparison, compile_expression, in_type, spark_name, spread
+from weft.local.expr import (
+    Comparison,
+    Compiled,
+    comparison,
+    compile_expression,
+    in_type,
+    left_and_right,
+    spark_name,
+    spread,
+)
 from weft.spec.parse import check_syntax, references, render
-from weft.spec.terms import Compare, Condition, Key
+from weft.spec.terms import Compare, Condition, Key, Op
 from weft.types import Side
 
 __all__ = ["Analyzed", "analyze"]
@@ -128,7 +137,7 @@ class _Parts:
         """Return both columns of an equality of plain columns of one type of text."""
         if compare is None or compare.op is not Op.EQ or self.unordered or not isinstance(conjunct, exp.EQ):
             return None
-        sides = self._left_and_right(conjunct.left, conjunct.right)
+        sides = left_and_right(conjunct.left, conjunct.right, self.aliases)
         found = [side.unnest() for side in sides or ()]
         if not found or not all(isinstance(side, exp.Column) for side in found):
             return None

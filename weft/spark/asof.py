@@ -14,7 +14,7 @@ from weft.errors import SpecError, about
 from weft.kernels import mix_words, words_of
 from weft.planner import Choice, Explanation, explain_asof, explain_asof_table
 from weft.routing import AsofPlan, AsofScheme, Plan, TaskStats, noted
-from weft.spark.analysis import Carried, arrives_in_any_order, quoted, side_input, time_orders
+from weft.spark.analysis import Again, Carried, quoted, side_input, time_orders, when_computed_again
 from weft.spark.asof_match import AsofOptions, asof_match
 from weft.spark.build import Built, JoinOptions, check_options, check_refresh
 from weft.spark.front import front_of
@@ -168,9 +168,9 @@ class AsofBuilt(Built):
     def _joiner(self, job: Job) -> Joiner[Pairs]:
         return AsofJoiner(job, self.accept)
 
-    def _settle(self, side: Side) -> bool:
-        """Tell whether rows may come in another order when they are computed again; of right ones the order decides ties."""
-        return arrives_in_any_order(self.sides[side].frame, by_arrival=side == "right")
+    def _again(self, side: Side) -> Again:
+        """Tell what may differ when rows are computed again; of right ones the order decides ties."""
+        return when_computed_again(self.sides[side].frame, by_arrival=side == "right")
 
     def _static_plan(self) -> Plan:
         """Return the plan of a static join: no earlier batch tells what is hot, so a sample of the left side does."""

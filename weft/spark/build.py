@@ -23,17 +23,18 @@ from weft.planner import Choice, Explanation, check_switch, choose, explain_join
 from weft.routing import Plan, Range, Scheme, TaskStats
 from weft.spark.analysis import (
     SELF,
+    Again,
     Analyzed,
     Carried,
     Output,
     SideInput,
-    arrives_in_any_order,
     arrow_schema,
     check_is_window,
     check_time_columns,
     self_inputs,
     side_input,
     time_orders,
+    when_computed_again,
 )
 from weft.spark.front import front_of
 from weft.spark.hooks import register
@@ -286,7 +287,7 @@ class Built:
                     {role: sources[role] for role in joiner.roles(stream)},
                     self.where,
                     plan,
-                    self._settle(stream),
+                    self._again(stream),
                 ),
                 SHIPPED_DDL,
             )
@@ -299,9 +300,9 @@ class Built:
         called = reduce(DataFrame.unionAll, [*timed, front_of(spark).roll_call(spark, self.tasks)])
         return observed_routes(called, self.where.name)
 
-    def _settle(self, side: Side) -> bool:
+    def _again(self, side: Side) -> Again:
         by_arrival = self.spec.counted and self.sides[side].inputs.time is None
-        return arrives_in_any_order(self.sides[side].frame, by_arrival=by_arrival)
+        return when_computed_again(self.sides[side].frame, by_arrival=by_arrival)
 
     def _project(self, joined: DataFrame) -> DataFrame:
         """Put both rows into structs named by the aliases; then residual and selection read as the user wrote them."""

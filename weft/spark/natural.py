@@ -32,9 +32,9 @@ from weft.engine.natural import (
 from weft.errors import SpecError, UnknownColumn
 from weft.routing.documents import DocumentPlan, DocumentScheme, document_scheme
 from weft.spark.analysis import (
+    Again,
     Carried,
     actual_name,
-    arrives_in_any_order,
     arrow_schema,
     check_is_window,
     check_time_columns,
@@ -42,6 +42,7 @@ from weft.spark.analysis import (
     quoted,
     stripped,
     time_orders,
+    when_computed_again,
 )
 from weft.spark.front import front_of
 from weft.spark.hooks import register
@@ -130,7 +131,7 @@ def natural_join(
     sources = {side: DocumentLines(inputs, payload[side], reader) for side in sides}
     routed = [
         _selected(streams[side], column, id, window, side, frames[other(side)]).mapInArrow(
-            RouteTask(joiner, {side: sources[side]}, where, plan, _settle(streams[side], window, side)), SHIPPED_DDL
+            RouteTask(joiner, {side: sources[side]}, where, plan, _again(streams[side], window, side)), SHIPPED_DDL
         )
         for side in sides
     ]
@@ -226,10 +227,10 @@ def _selected(
     return frame.select(*columns)
 
 
-def _settle(frame: DataFrame, window: Window, side: Side) -> bool:
-    """Tell whether the documents of a side have to be brought into the order of their content."""
+def _again(frame: DataFrame, window: Window, side: Side) -> Again:
+    """Tell what may differ when the documents of a side are computed again."""
     by_arrival = isinstance(window, (Last, TumblingRows)) and window_column(window, side) is None
-    return arrives_in_any_order(frame, by_arrival=by_arrival)
+    return when_computed_again(frame, by_arrival=by_arrival)
 
 
 @dataclass(frozen=True)

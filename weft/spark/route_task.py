@@ -9,8 +9,19 @@ from typing import Any
 
 import pyarrow as pa
 
-from weft.engine import Inputs, Intake, Job, Joiner, in_content_order, pack_delivery, pack_header, pinned_for
+from weft.engine import (
+    Inputs,
+    Intake,
+    Job,
+    Joiner,
+    content_digest,
+    in_content_order,
+    pack_delivery,
+    pack_header,
+    pinned_for,
+)
 from weft.routing import Plan
+from weft.spark.analysis import SAME, Again
 from weft.spark.observed import report_state
 from weft.spark.shuttle import Outbox, RunningTask, Stamp, running_task
 from weft.spark.state_place import StatePlace
@@ -33,8 +44,8 @@ class RouteTask:
     where: StatePlace | None
     plan: Plan | None = None
     """The plan of a static join; a streaming one reads its own."""
-    settle: bool = False
-    """Whether rows may arrive in another order when they are computed again."""
+    again: Again = SAME
+    """What may differ in the rows when they are computed again."""
 
     @property
     def __name__(self) -> str:
@@ -50,7 +61,7 @@ class RouteTask:
             for side in sides
         ]
         outbox, content = Outbox(here.partition, sides[0]), ""
-        for piece, (table, digest) in enumerate(settled(batches, whole=job.spec.counted, settle=self.settle)):
+        for piece, (table, digest) in enumerate(settled(batches, whole=job.spec.counted, again=self.again)):
             content += digest
             for router in routers:
                 send = partial(pack_delivery, partition=here.partition, piece=piece, derived=job.derived[router.side])
@@ -109,7 +120,13 @@ def pieces(batches: Iterable[pa.RecordBatch], *, whole: bool) -> Iterator[pa.Tab
         yield pa.Table.from_batches(gathered).combine_chunks()
 
 
-def settled(batches: Iterable[pa.RecordBatch], *, whole: bool, settle: bool) -> Iterator[tuple[pa.Table, str]]:
-    """Return the pieces of a partition; where rows arrive in any order, all of them at once by content, with a digest."""
-    for table in pieces(batches, whole=whole or settle):
-        yield in_content_order(table) if settle else (table, "")
+def settled(batches: Iterable[pa.RecordBatch], *, whole: bool, again: Again) -> Iterator[tuple[pa.Table, str]]:
+    """Return the pieces of a partition; where rows arrive in any order, all of them at once by content.
+
+    Where they may not be the same again, a digest of all values goes with them: tasks that were sent different ones notice.
+    """
+    for table in pieces(batches, whole=whole or again.order):
+        if again.order:
+            yield in_content_order(table)
+        else:
+            yield table, content_digest(table) if again.values else ""

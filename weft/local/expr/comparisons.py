@@ -22,7 +22,7 @@ from weft.local.expr.spark_types import INT_DIGITS, common, is_text, spark_name
 from weft.spec.parse import conjuncts, references
 from weft.spec.terms import Encode, Op
 
-__all__ = ["Comparison", "comparison", "in_type", "spread"]
+__all__ = ["Comparison", "comparison", "in_type", "left_and_right", "spread"]
 
 _OPS: dict[type[exp.Expr], Op] = {
     exp.LT: Op.LT, exp.LTE: Op.LE, exp.GT: Op.GT, exp.GTE: Op.GE, exp.EQ: Op.EQ, exp.NEQ: Op.NE,
@@ -77,7 +77,7 @@ def comparison(
 
 
 def _compare(conjunct: exp.Binary, aliases: tuple[str, str], types: Types) -> Comparison | None:
-    sides = _left_and_right(conjunct.left, conjunct.right, aliases)
+    sides = left_and_right(conjunct.left, conjunct.right, aliases)
     if sides is None:
         return None
     swapped = sides[0] is not conjunct.left
@@ -110,7 +110,7 @@ def _band(
     if isinstance(inner, exp.DateDiff) and inner.args.get("unit") not in (None, exp.Var(this="DAY")):
         return None
     first, second = inner.this, inner.expression
-    sides = _left_and_right(first, second, aliases)
+    sides = left_and_right(first, second, aliases)
     if sides is None:
         return None
     kinds = [types(side.unnest()) for side in sides]
@@ -140,7 +140,8 @@ def in_type(side: exp.Expr, kind: pa.DataType, types: Types) -> exp.Expr:
     return exp.Cast(this=side.copy(), to=exp.DataType.build(spark_name(kind), dialect="spark"))
 
 
-def _left_and_right(a: exp.Expr, b: exp.Expr, aliases: tuple[str, str]) -> tuple[exp.Expr, exp.Expr] | None:
+def left_and_right(a: exp.Expr, b: exp.Expr, aliases: tuple[str, str]) -> tuple[exp.Expr, exp.Expr] | None:
+    """Return two expressions as that of the left and that of the right side; None if each is not of one side."""
     left, right = (frozenset([alias]) for alias in aliases)
     if (references(a), references(b)) == (left, right):
         return a, b

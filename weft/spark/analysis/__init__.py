@@ -15,14 +15,16 @@ from weft.spark.analysis.analyze import (
 )
 from weft.spark.analysis.complaints import explain_analysis, untold
 from weft.spark.analysis.inputs import (
+    SAME,
+    Again,
     SideInput,
-    arrives_in_any_order,
     arrow_schema,
     check_is_window,
     check_time_columns,
     day_as,
     self_inputs,
     side_input,
+    when_computed_again,
 )
 from weft.spark.analysis.plans import PlanNode, catalyst_plan, functions_in, plan_from_text, watermarked
 from weft.spark.analysis.tree import Node, children, frame_of, kind, type_of
@@ -40,9 +42,10 @@ from weft.spark.analysis.watermarks import (
 )
 
 __all__ = [
-    "DELAY", "ENDLESS", "LAG", "SELF", "Analyzed", "Carried", "Node", "Output", "PlanNode", "SideInput", "actual_name", "analyze",
-    "arrives_in_any_order", "arrow_schema", "catalyst_plan", "check_asked", "check_is_window", "check_relates", "check_selected",
-    "check_time_columns", "children", "day_as", "explain_analysis", "frame_of", "functions_in", "kind", "no_collision",
-    "plan_from_text", "quoted", "same_frame", "self_inputs", "side_input", "spark_delay", "stripped", "time_orders", "type_of",
-    "untold", "watermarked", "without_watermarks",
+    "DELAY", "ENDLESS", "LAG", "SAME", "SELF", "Again", "Analyzed", "Carried", "Node", "Output", "PlanNode",
+    "SideInput", "actual_name", "analyze", "arrow_schema", "catalyst_plan", "check_asked", "check_is_window",
+    "check_relates", "check_selected", "check_time_columns", "children", "day_as", "explain_analysis", "frame_of",
+    "functions_in", "kind", "no_collision", "plan_from_text", "quoted", "same_frame", "self_inputs", "side_input",
+    "spark_delay", "stripped", "time_orders", "type_of", "untold", "watermarked", "when_computed_again",
+    "without_watermarks",
 ]  # fmt: skip

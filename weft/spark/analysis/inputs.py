@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, PySparkException
@@ -32,21 +32,23 @@ from weft.engine import Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.spark.analysis.analyze import Analyzed
 from weft.spark.analysis.complaints import untold
-from weft.spark.analysis.plans import arrives_anyhow
+from weft.spark.analysis.plans import arrives_anyhow, values_vary
 from weft.spark.analysis.watermarks import quoted
 from weft.spark.front import front_of
 from weft.spec import JoinSpec, Tumbling, Window, Within, unit_hint, window_column
 from weft.types import SIDES, Side, other
 
 __all__ = [
+    "SAME",
+    "Again",
     "SideInput",
-    "arrives_in_any_order",
     "arrow_schema",
     "check_is_window",
     "check_time_columns",
     "day_as",
     "self_inputs",
     "side_input",
+    "when_computed_again",
 ]
 
 _WHOLE = (ByteType, ShortType, IntegerType, LongType)
@@ -223,6 +225,17 @@ def arrow_schema(spark: SparkSession, schema: StructType) -> pa.Schema:
     return to_arrow_schema(schema, **{name: value for name, value in facts.items() if name in known})
 
 
-def arrives_in_any_order(frame: DataFrame, *, by_arrival: bool) -> bool:
-    """Tell whether the rows of a frame may arrive in another order when they are computed again (see `arrives_anyhow`)."""
-    return arrives_anyhow(front_of(frame).plan(frame), by_arrival)
+class Again(NamedTuple):
+    """What may differ when the rows of a frame are computed again: the order in which they arrive, and their values."""
+
+    order: bool = False
+    values: bool = False
+
+
+SAME = Again()
+
+
+def when_computed_again(frame: DataFrame, *, by_arrival: bool) -> Again:
+    """Tell what may differ; see `arrives_anyhow` and `values_vary`."""
+    plan = front_of(frame).plan(frame)
+    return Again(arrives_anyhow(plan, by_arrival), values_vary(plan))

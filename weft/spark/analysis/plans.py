@@ -15,7 +15,9 @@ from weft.spark.analysis.tree import children, kind
 from weft.spark.state_place import JOIN, TABLE
 from weft.spec.disorder import UNION
 
-__all__ = ["PlanNode", "arrives_anyhow", "catalyst_plan", "functions_in", "mixed", "plan_from_text", "watermarked"]
+__all__ = [
+    "PlanNode", "arrives_anyhow", "catalyst_plan", "functions_in", "mixed", "plan_from_text", "values_vary", "watermarked",
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -25,6 +27,8 @@ class PlanNode:
     kind: str
     text: str
     streaming: bool
+    steady: bool = True
+    """Whether its expressions give the same values again, as far as Spark knows."""
     below: tuple[PlanNode, ...] = ()
 
     def nodes(self) -> Iterator[PlanNode]:
@@ -38,9 +42,14 @@ def catalyst_plan(plan: Any) -> PlanNode:
     """Read Catalyst's own tree."""
     name = kind(plan)
     text = str(plan.rdd().toDebugString()) if name == "LogicalRDD" else str(plan.simpleString(100))
-    return PlanNode(name, text, bool(plan.isStreaming()), tuple(map(catalyst_plan, children(plan))))
+    steady = not _CHANCE.search(text) and bool(plan.deterministic())
+    return PlanNode(name, text, bool(plan.isStreaming()), steady, tuple(map(catalyst_plan, children(plan))))
 
 
+_CHANCE = re.compile(
+    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id)\(|\)#\d+"
+)
+"""What gives other values each time: random functions, and Python UDFs, which Spark prints with a number behind the brackets."""
 _LINE = re.compile(r"^(?P<depth>(?:[:+ ]  |[:+]- )*)(?P<text>~?[!']?(?P<kind>\w+).*)$")
 
 
@@ -80,7 +89,7 @@ def _node(lines: list[tuple[int, str, str]], at: int) -> tuple[PlanNode | None, 
     if name == "InMemoryRelation":  # what it was computed by is of the past
         below = []
     streams = text.startswith("~") or name.startswith("Streaming") or any(child.streaming for child in below)
-    return PlanNode(name, text, streams, tuple(below)), at
+    return PlanNode(name, text, streams, not _CHANCE.search(text), tuple(below)), at
 
 
 def functions_in(plan: PlanNode, prefix: str) -> list[str]:
@@ -149,3 +158,15 @@ def arrives_anyhow(node: PlanNode, by_arrival: bool) -> bool:
         streams = [child for child in node.below if child.streaming]
         return len(streams) != 1 or arrives_anyhow(streams[0], by_arrival)
     return node.kind not in _KEEPS or any(arrives_anyhow(child, by_arrival) for child in node.below)
+
+
+def values_vary(node: PlanNode) -> bool:
+    """Tell whether rows may have other values when they are computed again: behind random values and functions of the user's.
+
+    Spark takes a Python function for deterministic, whatever is in it.
+    """
+    if node.kind == "MapInArrow" and JOIN in node.text:
+        return False
+    ours = node.kind == "MapInArrow" and TABLE in node.text
+    theirs = not ours and (node.kind in _FUNCTIONS | _STATEFUL or "EvalPython" in node.kind)
+    return theirs or not node.steady or any(map(values_vary, node.below))
