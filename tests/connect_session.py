@@ -31,6 +31,7 @@ def _connect_session(_spark_session: SparkSession) -> Iterator[SparkSession]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(MODE, "1")
         session.stop()
+    service.stop(*(getattr(service, f"stop$default${number}")() for number in (1, 2)))
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ __all__ = ["Served", "classify", "split_and"]
 _OPS = {
     "LessThan": Op.LT, "LessThanOrEqual": Op.LE, "GreaterThan": Op.GT, "GreaterThanOrEqual": Op.GE, "EqualTo": Op.EQ,
 }  # fmt: skip
+_OPPOSITE = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT, Op.EQ: Op.NE}
 _MIRROR = {Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE, Op.EQ: Op.EQ, Op.NE: Op.NE}
 _INTEGERS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 19}
 _EXACT_TO: dict[str, int] = {"float": 1 << 24, "double": 1 << 53}
@@ -44,8 +45,9 @@ def classify(spark: SparkSession, node: Node, side_of: SideOf) -> list[Served]:
     """Return the comparisons that a two-sided conjunct allows an index to serve; none if only Spark can decide it."""
     op = _OPS.get(kind(node))
     inner = node
-    if kind(node) == "Not" and kind(children(node)[0]) == "EqualTo":
-        op, inner = Op.NE, children(node)[0]
+    if kind(node) == "Not" and kind(children(node)[0]) in _OPS:  # NaN is ordered, so each has its opposite
+        inner = children(node)[0]
+        op = _OPPOSITE[_OPS[kind(inner)]]
     if op is None:
         return []
     first, second = children(inner)

@@ -42,14 +42,17 @@ def catalyst_plan(plan: Any) -> PlanNode:
     """Read Catalyst's own tree."""
     name = kind(plan)
     text = str(plan.rdd().toDebugString()) if name == "LogicalRDD" else str(plan.simpleString(100))
-    steady = not _CHANCE.search(text) and bool(plan.deterministic())
+    given = plan.expressions()
+    own = (given.apply(number) for number in range(given.size()))
+    steady = not _CHANCE.search(text) and all(bool(expression.deterministic()) for expression in own)
     return PlanNode(name, text, bool(plan.isStreaming()), steady, tuple(map(catalyst_plan, children(plan))))
 
 
 _CHANCE = re.compile(
-    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id)\(|\)#\d+"
+    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id|spark_partition_id)\("
+    r"|#\d+\w*(?:(?! AS )[^\[\],])*\)#\d+"
 )
-"""What gives other values each time: random functions, and Python UDFs, which Spark prints with a number behind the brackets."""
+"""What gives other values each time: random functions, and Python UDFs, which Spark prints as `f(x#1)#2`."""
 _LINE = re.compile(r"^(?P<depth>(?:[:+ ]  |[:+]- )*)(?P<text>~?[!']?(?P<kind>\w+).*)$")
 
 

@@ -22,7 +22,7 @@ from pyspark.sql.types import StringType, StructField, StructType
 from sqlglot import exp
 
 from weft.errors import SpecError, about
-from weft.local.expr import Comparison, comparison, compile_expression, in_type, spread
+from weft.local.expr import Comparison, comparison, compile_expression, in_type, spark_name, spread
 from weft.spark.analysis import (
     SELF,
     Analyzed,
@@ -45,6 +45,8 @@ from weft.types import SIDES, Side
 
 __all__ = ["analyze"]
 
+_DECIMALS = {pa.int8(): 3, pa.int16(): 5, pa.int32(): 10, pa.int64(): 20}
+"""The digits of the decimals that Spark makes of integers."""
 _UTC = ("UTC", "Etc/UTC", "GMT", "Z", "+00:00")
 
 
@@ -102,8 +104,8 @@ def analyze(
     )  # fmt: skip
     return Analyzed(
         left.sparkSession, frames, condition, keys, F.expr(condition.residual) if rest else None, filters, outputs,
-        payload, frozenset(selected), any(stays for _, stays in stripped.values()), tuple(rest),
-        dict(sides),
+        payload, frozenset(selected), any(stays for _, stays in stripped.values()),
+        tuple(server.confirmed(rest)), dict(sides),
     )  # fmt: skip
 
 
@@ -200,19 +202,37 @@ class _Server:
             return {id(piece): found[id(piece)] for piece in chosen if self._stands([piece], found, trees)}
         return found
 
+    def confirmed(self, pieces: list[Piece]) -> list[Piece]:
+        """Return pieces without the trees that Spark reads otherwise: those may not be evaluated in its place."""
+        read = [piece for piece in pieces if piece.tree is not None]
+        if read and not self._read_alike(read):
+            return [piece if self._read_alike([piece]) else Piece(piece.text, None) for piece in pieces]
+        return pieces
+
+    def _read_alike(self, pieces: list[Piece]) -> bool:
+        trees = [render(piece.tree) for piece in pieces if piece.tree is not None]
+        return bool(trees) and self.same(_all([piece.text for piece in pieces]), _all(trees))
+
     def _stands(self, pieces: list[Piece], found: dict[int, Comparison], trees: dict[int, exp.Expr]) -> bool:
         """Ask Spark whether pieces mean what Weft reads, and whether it compares in the types that Weft gives them."""
         read = _all([render(trees[id(piece)]) for piece in pieces])
         cast = _all([self._written(trees[id(piece)], found[id(piece)]) for piece in pieces])
-        meant = self.same(_all([piece.text for piece in pieces]), _all([render(p.tree) for p in pieces if p.tree]))
-        return meant and self.same(read, cast)
+        return self._read_alike(pieces) and self.same(read, cast)
 
     def _written(self, part: exp.Expr, item: Comparison) -> str:
         """Write a comparison with the casts that Weft gives its sides; a band as it stands."""
         if item.op in (Op.BAND, Op.FBAND) or not isinstance(part, exp.Binary):
             return render(part)
-        one, two = (in_type(side.unnest(), item.kind, self.type) for side in (part.left, part.right))
+        one, two = (self._cast(side.unnest(), item.kind) for side in (part.left, part.right))
         return render(type(part)(this=one.copy(), expression=two.copy()))
+
+    def _cast(self, side: exp.Expr, kind: pa.DataType) -> exp.Expr:
+        """Write a side in the type in which it is compared, as Spark does: an integer becomes a decimal of its own first."""
+        digits = _DECIMALS.get(self.type(side))
+        if digits is not None and pt.is_decimal(kind):
+            side = exp.Cast(this=side.copy(), to=exp.DataType.build(f"decimal({digits},0)", dialect="spark"))
+            return exp.Cast(this=side, to=exp.DataType.build(spark_name(kind), dialect="spark"))
+        return in_type(side, kind, self.type)
 
     def _ask(self, frame: DataFrame, texts: list[str]) -> None:
         if not texts:

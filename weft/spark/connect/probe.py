@@ -72,17 +72,17 @@ def cores(spark: SparkSession) -> int:
 
 def checked_state(spark: SparkSession, path: str, care: Care) -> str:
     """Return the state path as tasks will open it; refuse one that the server's workers cannot write."""
+    if "://" not in path and not path.startswith(("/", "file:")):
+        raise SpecError.of(
+            f"state={path!r} is relative.",
+            "The client and the workers of the server have different working directories.",
+            "give an absolute path or a URI, such as 'file:///var/weft'.",
+        )
     key = str(spark.session_id), path  # type: ignore[attr-defined]
     if key not in _STATES:
         (told,) = _ask(spark, Asked(path, care), 1)
         if "refused" in told:
             what, _, rest = told["refused"].partition("\n")
             raise StateError(f"{what}\n{rest}" if rest else what)
-        if "://" not in path and not path.startswith(("/", "file:")):
-            raise SpecError.of(
-                f"state={path!r} is relative.",
-                f"The client and the server have different working directories; on the server it would be {told['path']}.",
-                "give an absolute path or a URI, such as 'file:///var/weft'.",
-            )
         _STATES[key] = told["path"]
     return _STATES[key]

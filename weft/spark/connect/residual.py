@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from weft.errors import SpecError
 from weft.local.expr import compile_expression
-from weft.spark.analysis import Analyzed, arrow_schema
+from weft.spark.analysis import SELF, Analyzed, arrow_schema
 from weft.spark.connect.pieces import Piece
 from weft.spark.residual import ALIAS, UTC, PythonResidual, refuse
 from weft.types import SIDES, Side
@@ -31,7 +31,7 @@ _TAKEN = (
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.Neg, exp.Abs, exp.Cast)
 
 
-def residual_of(analyzed: Analyzed, aliases: tuple[str, str] = ("l", "r")) -> PythonResidual | None:
+def residual_of(analyzed: Analyzed) -> PythonResidual | None:
     """Return the residual over payload columns as the tasks name them; None if there is none."""
     pieces: list[Piece] = list(analyzed.rest)
     if not pieces:
@@ -39,7 +39,7 @@ def residual_of(analyzed: Analyzed, aliases: tuple[str, str] = ("l", "r")) -> Py
     whole = " AND ".join(piece.text for piece in pieces)
     zone = str(analyzed.spark.conf.get("spark.sql.session.timeZone"))
     ansi = str(analyzed.spark.conf.get("spark.sql.ansi.enabled")).lower() == "true"
-    trees = [_over_payload(piece, analyzed, aliases, zone, ansi=ansi) for piece in pieces]
+    trees = [_over_payload(piece, analyzed, zone, ansi=ansi) for piece in pieces]
     schemas = {ALIAS[side]: _payload(analyzed, side) for side in SIDES}
     try:
         made = compile_expression(trees[0] if len(trees) == 1 else exp.and_(*trees, copy=False), schemas)
@@ -48,7 +48,7 @@ def residual_of(analyzed: Analyzed, aliases: tuple[str, str] = ("l", "r")) -> Py
     return PythonResidual(replace(made, zone=zone))
 
 
-def _over_payload(piece: Piece, analyzed: Analyzed, aliases: tuple[str, str], zone: str, *, ansi: bool) -> exp.Expr:
+def _over_payload(piece: Piece, analyzed: Analyzed, zone: str, *, ansi: bool) -> exp.Expr:
     """Check that a tree is evaluated as in Spark; return it over the payload's columns."""
     if piece.tree is None:
         refuse(piece.text, "Weft cannot read it")
@@ -61,7 +61,7 @@ def _over_payload(piece: Piece, analyzed: Analyzed, aliases: tuple[str, str], zo
         if zone not in UTC and isinstance(node, exp.Interval):
             refuse(piece.text, f"days in the time zone {zone} are not always 24 hours long")
     for column in list(tree.find_all(exp.Column)):
-        side: Side = "left" if column.table == aliases[0] else "right"
+        side: Side = "left" if column.table in ("l", SELF[0]) else "right"
         kind = analyzed.frames[side].schema[column.name].dataType.simpleString()
         if "collate" in kind:
             refuse(piece.text, f"it has a collation ({kind})")
