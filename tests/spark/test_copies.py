@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 import weft
 from tests.spark.streams import Desk
 from weft.errors import StateError
-from weft.spark.analysis import arrives_in_any_order
+from weft.spark.analysis import when_computed_again
 
 WEFT: Any = weft
 
@@ -59,6 +59,6 @@ def test_which_inputs_arrive_in_any_order(spark, tmp_path) -> None:
         stream.dropDuplicates(["id"]), stream.join(static, "id"), static.distinct(), static.repartition(3),
         stream.repartition(2).where("x > 1"),
     ]  # fmt: skip
-    assert [arrives_in_any_order(frame, by_arrival=False) for frame in same] == [False] * len(same)
-    assert [arrives_in_any_order(frame, by_arrival=False) for frame in varies] == [True] * len(varies)
-    assert not arrives_in_any_order(stream.join(static, "id"), by_arrival=True)
+    assert [when_computed_again(frame, by_arrival=False).order for frame in same] == [False] * len(same)
+    assert [when_computed_again(frame, by_arrival=False).order for frame in varies] == [True] * len(varies)
+    assert not when_computed_again(stream.join(static, "id"), by_arrival=True).order

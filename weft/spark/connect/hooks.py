@@ -17,8 +17,10 @@ import pyarrow as pa
 from pyspark.sql.connect.dataframe import DataFrame as ConnectDataFrame
 from pyspark.sql.connect.streaming.readwriter import DataStreamWriter
 
+from weft.engine import Job
 from weft.errors import StateError, StateMismatch, WeftError
 from weft.spark.hooks import Registered, enough, joins_of
+from weft.spark.state_place import StatePlace
 from weft.state import read_sealed
 
 __all__ = ["install"]
@@ -51,7 +53,13 @@ def _checked(start: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _check_restart(spark: Any, join: Registered, query: str) -> None:
-    told = spark.range(0, 1, 1, 1).mapInArrow(Restarted(join, query), "told string").toArrow().column(0).to_pylist()
+    told = (
+        spark.range(0, 1, 1, 1)
+        .mapInArrow(Restarted(join.where, join.job, query), "told string")
+        .toArrow()
+        .column(0)
+        .to_pylist()
+    )
     refused = json.loads(told[0])
     if refused:
         kind: type[WeftError] = StateMismatch if refused["kind"] == "StateMismatch" else StateError
@@ -62,7 +70,8 @@ def _check_restart(spark: Any, join: Registered, query: str) -> None:
 class Restarted:
     """Looks, in a worker of the server, whether the state of a query is that of its join."""
 
-    join: Registered
+    where: StatePlace
+    job: Job
     query: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -73,9 +82,9 @@ class Restarted:
 
     def _wrong(self) -> dict[str, str]:
         try:
-            store = self.join.where.store(self.join.job, self.query)
+            store = self.where.store(self.job, self.query)
             if store.folder.exists("spec.json"):
-                store.check(str(read_sealed(store.folder, "spec.json")["fingerprint"]), self.join.job.spec.identity())
+                store.check(str(read_sealed(store.folder, "spec.json")["fingerprint"]), self.job.spec.identity())
         except WeftError as error:
             return {"kind": type(error).__name__, "text": str(error)}
         return {}
