@@ -12,13 +12,15 @@ from weft.engine.migrate import migrate
 from weft.engine.pairs import TEXTS, Leaving, Pairs
 from weft.engine.preserve import Accept
 from weft.engine.route import Delivery, Inputs, Intake, Router
+from weft.engine.row_ids import ROW_ID, identified
 from weft.engine.ship import pack_delivery, pack_header
 from weft.engine.sources import Sources
 from weft.engine.step import Found, Step, step
 from weft.engine.worker import Worker
 
 __all__ = [
-    "TEXTS", "Accept", "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Leaving", "Lookup",
-    "Pairs", "Router", "RowJoiner", "Shipment", "Sources", "Step", "TableLookup", "Worker", "collect_arrivals", "content_digest",
-    "in_content_order", "migrate", "next_plan", "pack_delivery", "pack_header", "pinned_for", "step", "unpack", "watermark",
+    "ROW_ID", "TEXTS", "Accept", "Arrivals", "Delivery", "Found", "Header", "Inputs", "Intake", "Job", "Joiner", "Leaving",
+    "Lookup", "Pairs", "Router", "RowJoiner", "Shipment", "Sources", "Step", "TableLookup", "Worker", "collect_arrivals",
+    "content_digest", "identified", "in_content_order", "migrate", "next_plan", "pack_delivery", "pack_header", "pinned_for",
+    "step", "unpack", "watermark",
 ]  # fmt: skip

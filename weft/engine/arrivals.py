@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from weft.engine.clock import Header, number_rows
 from weft.engine.route import Delivery
+from weft.engine.row_ids import ranked
 from weft.engine.ship import KEY
 from weft.spec import JoinSpec
 from weft.state import Clock, one_chunk, read_words
@@ -53,7 +54,7 @@ def unpack(data: pa.Buffer) -> Shipment:
     side, partition, piece = note["side"], note["partition"], note["piece"]
     columns = [one_chunk(column) for column in table.columns]
     if piece < 0:
-        facts = (note[name] for name in ("refused", "late", "behind", "content"))
+        facts = (note[name] for name in ("refused", "late", "behind", "content", "identity"))
         header = Header(partition, note["rows"], note["newest"], columns[0].to_numpy(), *facts)
         return Shipment(side, partition, piece, header=header, packed=data.size, pinned=note["pinned"])
     first = table.column_names.index("_u")
@@ -83,13 +84,24 @@ def collect_arrivals(
     roles = {}
     for side in SIDES:
         parts = [(s.partition, s.delivery) for s in ordered if s.side == side and s.delivery is not None]
-        named = [(where, _named(d.block, payload[side])) for where, d in parts]
+        ranks = _ranks(headers[side])
+        named = [(where, _ranked(_named(d.block, payload[side]), ranks.get(where))) for where, d in parts]
         numbered = [number_rows(spec, side, where, block, clock, headers) for where, block in named]
         columns = spec.side(side).columns
         empty = Block(np.zeros((columns, 0), np.int64), np.zeros(0, np.uint32), payload[side].empty_table())
         blocks[side] = Block.concat(numbered) if numbered else empty
         roles[side] = np.concatenate([d.role for _, d in parts]) if parts else np.zeros(0, np.uint8)
     return Arrivals(blocks, roles, headers)
+
+
+def _ranks(headers: list[Header]) -> dict[int, int]:
+    """Return the number of every partition in the keys of its rows; none where there are no keys."""
+    told = sorted((header.identity, header.partition) for header in headers if header.identity)
+    return {partition: rank for rank, (_, partition) in enumerate(told)}
+
+
+def _ranked(block: Block, rank: int | None) -> Block:
+    return block if rank is None else replace(block, payload=ranked(block.payload, rank))
 
 
 def _named(block: Block, payload: pa.Schema) -> Block:

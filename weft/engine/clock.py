@@ -24,7 +24,7 @@ class Header:
     `rows` and `newest` (the greatest timestamp); `late`, how many of them were behind the watermark and stayed behind, and
     `behind`, how far behind the newest timestamp of their side the oldest of these was, so the delay that keeps it; for ordered
     count windows `order`, the order words of all its rows, ascending; `refused`, how many could not be read (documents);
-    `content`, a digest of the words and draws that travel.
+    `content`, a digest of the words and draws that travel; `identity`, where pairs get keys, one of the rows in their order.
     """
 
     partition: int
@@ -35,6 +35,7 @@ class Header:
     late: int = 0
     behind: int = 0
     content: str = ""
+    identity: str = ""
 
 
 def watermark(spec: JoinSpec, clock: Clock) -> int:

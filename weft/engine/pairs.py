@@ -88,11 +88,15 @@ BYTES = 1 << 25
 
 @dataclass(frozen=True)
 class Pairs:
-    """Matched rows side by side; `swapped` marks an unordered pair that also holds the other way round."""
+    """Matched rows side by side; `swapped` marks an unordered pair that also holds the other way round.
+
+    `ids` are the keys of the pairs, where they are asked for (`weft.engine.row_ids`).
+    """
 
     left: pa.Table
     right: pa.Table
     swapped: pa.Array | None = None
+    ids: pa.ChunkedArray | None = None
 
     def __len__(self) -> int:
         return max(int(self.left.num_rows), int(self.right.num_rows))  # a table without columns has no rows

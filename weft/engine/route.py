@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from weft.engine.clock import Header, watermark
+from weft.engine.row_ids import digest_of, numbered
 from weft.errors import WeftError
 from weft.kernels import draws, mix_words, order_of, words_of
 from weft.routing import draw_of
@@ -47,6 +48,8 @@ class Inputs:
     keys: tuple[int, ...]
     time: int | None = None
     keep: int | None = None
+    numbered: bool = False
+    """Whether the last payload columns are those of the row's identity, to be filled in (`weft.engine.row_ids`)."""
 
     def derived(self, part: SideSpec) -> dict[int, int]:
         """Return the word columns that follow from a payload column."""
@@ -91,7 +94,7 @@ class Router:
         self.position = 0
         self._mark, self._seen = watermark(spec, pinned.clock), pinned.clock.newest[side]
         self._newest, self._late, self._behind, self._refused = WORD_MIN, 0, 0, 0
-        self._content = 0
+        self._content = self._identity = 0
         self._order: Words = np.zeros(0, np.int64)
 
     def header(self) -> Header:
@@ -99,6 +102,7 @@ class Router:
         return Header(
             self.partition, self.position, self._newest, self._order, self._refused, self._late, self._behind,
             content=f"{self._content & 0xFFFF_FFFF_FFFF_FFFF:016x}",
+            identity=f"{self._identity & 0xFFFF_FFFF_FFFF_FFFF:016x}" if self.inputs.numbered else "",
         )  # fmt: skip
 
     def headers(self) -> dict[Side, Header]:
@@ -209,6 +213,9 @@ class Router:
         if part.nulls is not None:
             columns.append(nulls)
         payload = table.select(range(self.inputs.payload))
+        if self.inputs.numbered:
+            payload = numbered(payload, self.batch, self.position)
+            self._identity += digest_of(table, self.position)
         self.position += rows
         if part.seq is None:
             block = Block(_stack(columns, rows), u, payload)

@@ -41,7 +41,7 @@ def pack_header(sink: pa.NativeFile, side: Side, header: Header, pinned: str = "
     """Append a header to a byte sink; `pinned` marks what its partition was routed by."""
     note = {"side": side, "partition": header.partition, "piece": -1, "rows": header.rows, "newest": header.newest,
             "refused": header.refused, "late": header.late, "behind": header.behind, "content": header.content,
-            "pinned": pinned}  # fmt: skip
+            "identity": header.identity, "pinned": pinned}  # fmt: skip
     schema = pa.schema([pa.field("order", pa.int64())], {KEY: json.dumps(note).encode()})
     with pa.ipc.new_stream(sink, schema) as writer:
         writer.write_batch(pa.record_batch([pa.array(header.order)], schema=schema))

@@ -40,6 +40,7 @@ def asof_join(
     ties: str | None = None, select: Sequence[str | Column] | None = None, suffix: str = "_right",
     delay: Duration | None = None, left_delay: Duration | None = None, right_delay: Duration | None = None,
     tasks: int | None = None, state: str | None = None, name: str | None = None, refresh: str | None = None,
+    pair_id: str | None = None,
 ) -> DataFrame:  # fmt: skip
     """Give each left row the one right row that is nearest to it in an order column.
 
@@ -74,7 +75,7 @@ def asof_join(
         How far behind the newest time of its stream a row may be. By default the delay of the side's own watermark
         (`withWatermark`, or the watermark of the Weft join it comes from). Two streams need one on both sides; a stream
         with a table has none.
-    tasks, state, name, refresh
+    tasks, state, name, refresh, pair_id
         As in `weft.join`.
 
     Returns
@@ -87,7 +88,7 @@ def asof_join(
         on=on, by=by, direction=direction, tolerance=tolerance, strict=strict, how=how, where=where, ties=ties,
         delay=delay, left_delay=left_delay, right_delay=right_delay,
     )  # fmt: skip
-    options = AsofOptions(select, suffix, tasks, state, name, refresh)
+    options = AsofOptions(select, suffix, tasks, state, name, refresh, pair_id=pair_id)
     return (asof_table_join if with_table(left, right) else _build)(left, right, asked, options).frame()
 
 
@@ -141,7 +142,7 @@ def _build(left: DataFrame, right: DataFrame, asked: AsofAsked, options: AsofOpt
         one_stream=False, taken=analyzed.taken, kind=asked.kind, order=(asof_lags(asof, spec.window), reaches),
     )  # fmt: skip
     choice = Choice(_SCHEME, INDEX, "", "")
-    return AsofBuilt(analyzed, spec, choice, tasks, sides, where, carried, match.accept, asked)
+    return AsofBuilt(analyzed, spec, choice, tasks, sides, where, carried, match.accept, options.pair_id, asked)
 
 
 def _check_frames(frames: dict[Side, DataFrame], refresh: str | None) -> None:

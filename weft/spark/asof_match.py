@@ -14,6 +14,7 @@ from weft.errors import SpecError, about
 from weft.spark.analysis import Analyzed, actual_name, arrow_schema, check_time_columns, quoted
 from weft.spark.build import accept_of, shown_columns
 from weft.spark.front import front_of
+from weft.spark.pair_id import with_pair_id
 from weft.spec import JoinSpec, Unbounded, Window
 from weft.spec.asof import AsofAsked, AsofOrder, asof_window
 from weft.spec.join_spec import asof_spec
@@ -33,6 +34,7 @@ class AsofOptions:
     name: str | None = None
     refresh: str | None = None
     explaining: bool = False
+    pair_id: str | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +96,7 @@ def asof_match(frames: dict[Side, DataFrame], asked: AsofAsked, options: AsofOpt
     analyzed = replace(analyzed, rest=analyzed.rest[len(plain.rest) :], residual=None)
     if asked.ties is not None and asked.ties not in analyzed.payload["right"]:
         analyzed = replace(analyzed, payload={**analyzed.payload, "right": (*analyzed.payload["right"], asked.ties)})
+    analyzed = with_pair_id(analyzed, options.pair_id)
     return AsofMatch(asked, analyzed, counts, window, inexact, _accept(analyzed))
 
 

@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import BooleanType, StructField, StructType
 
-from weft.engine import Accept, Job, Joiner, Pairs, RowJoiner
+from weft.engine import ROW_ID, Accept, Job, Joiner, Pairs, RowJoiner
 from weft.errors import SpecError, about
 from weft.kernels import words_of
 from weft.planner import Choice, Explanation, check_switch, choose, explain_join
@@ -38,8 +38,9 @@ from weft.spark.analysis import (
 )
 from weft.spark.front import front_of
 from weft.spark.hooks import register
-from weft.spark.join_task import JoinTask, side_by_side
+from weft.spark.join_task import JoinTask
 from weft.spark.observed import counted_pairs, observed_routes
+from weft.spark.pair_id import COLUMN, id_columns, id_field, rows_shown, with_pair_id
 from weft.spark.residual import PythonResidual
 from weft.spark.route_task import RouteTask, TypedRows
 from weft.spark.shuttle import SHIPPED_DDL
@@ -74,6 +75,7 @@ class JoinOptions:
     unordered: bool = False
     kind: Kind = INNER
     refresh: str | None = None
+    pair_id: str | None = None
 
 
 def build(
@@ -96,6 +98,7 @@ def build(
         )
     with about("select"):
         check_selection(analyzed, asked.kind, _aliases(itself))
+    analyzed = with_pair_id(analyzed, asked.pair_id)
     with about("window"):
         check_time_columns(window, analyzed.frames)
         if streaming:
@@ -119,7 +122,7 @@ def build(
         spark, window, frames, [output.plain for output in analyzed.outputs],
         one_stream=spec.self_join, taken=analyzed.taken, kind=asked.kind,
     )  # fmt: skip
-    return Built(analyzed, spec, choice, tasks, sides, where, carried, accept)
+    return Built(analyzed, spec, choice, tasks, sides, where, carried, accept, asked.pair_id)
 
 
 def _check_frames(frames: dict[Side, DataFrame], asked: JoinOptions) -> None:
@@ -199,7 +202,9 @@ def shown_columns(analyzed: Analyzed, side: Side) -> str:
     """Return the columns that are kept, with their types: what the segments hold."""
     kept = analyzed.payload[side]
     frame = analyzed.frames[side]
-    return ", ".join(f"{name} {frame.schema[name].dataType.simpleString()}" for name in kept)
+    columns = [(name, frame.schema[name].dataType.simpleString()) for name in kept]
+    columns += [(name, "bigint") for name in ROW_ID] if analyzed.numbered else []
+    return ", ".join(f"{name} {kind}" for name, kind in columns)
 
 
 @dataclass(frozen=True)
@@ -214,6 +219,7 @@ class Built:
     where: StatePlace | None
     carried: Carried
     accept: Accept | None = None
+    pair_id: str | None = None
 
     def frame(self) -> DataFrame:
         """Return the joined DataFrame."""
@@ -226,17 +232,19 @@ class Built:
         fields = [
             StructField(field.name, field.dataType, field.nullable or self.spec.kind.absent(side))
             for side in self.spec.kind.sides
-            for field in self.sides[side].payload.fields
+            for field in self.sides[side].payload.fields[: len(self.analyzed.payload[side])]
         ]
         if self._as_it_is:
             fields = [
                 StructField(output.name, field.dataType, field.nullable, self._metadata(output))
                 for output, field in zip(self.analyzed.outputs, fields, strict=True)
             ]
-        output = StructType(fields)
+        if self.pair_id is not None:
+            fields.append(id_field(self.pair_id if self._as_it_is else COLUMN))
         if self._both_ways:
-            output = StructType([*output.fields, StructField("swapped", BooleanType())])
-        shown = partial(side_by_side, schema=arrow_schema(self.analyzed.spark, output))
+            fields.append(StructField("swapped", BooleanType()))
+        output = StructType(fields)
+        shown = rows_shown(arrow_schema(self.analyzed.spark, output), self.pair_id, self.where)
         task = JoinTask(joiner, self.where, shown, plan)
         joined = routed.repartitionById(self.tasks, F.col("task")).mapInArrow(task, output)
         joined = joined if self._as_it_is else self._project(joined)
@@ -312,26 +320,30 @@ class Built:
             for prefix, side, alias in zip("lr", SIDES, names, strict=True)
             if side in self.spec.kind.sides
         ]
+        ids = id_columns(self.pair_id)
         if self._both_ways:
-            joined = self._unordered(joined, structs, names)
+            joined = self._unordered(joined, structs, names, ids)
         else:
-            joined = joined.select(*structs)
+            joined = joined.select(*structs, *ids)
             if self._residual is not None:
                 joined = joined.where(self._residual)
         outputs = self.analyzed.outputs
-        return joined.select(*[o.column.alias(o.name, metadata=self._metadata(o)) for o in outputs])
+        columns = [output.column.alias(output.name, metadata=self._metadata(output)) for output in outputs]
+        return joined.select(*columns, *[column.alias(str(self.pair_id)) for column in ids])
 
-    def _unordered(self, joined: DataFrame, structs: list[Column], names: tuple[str, str]) -> DataFrame:
+    def _unordered(
+        self, joined: DataFrame, structs: list[Column], names: tuple[str, str], ids: list[Column]
+    ) -> DataFrame:  # fmt: skip
         """Keep a reading with the earlier row as `a` only if the residual refuses the other reading."""
         residual = self._residual
         assert residual is not None
         one, two = names
-        checked = joined.select(*structs, "swapped").withColumn("this", residual)
-        turned = checked.select(F.col(one).alias(two), F.col(two).alias(one), "swapped", "this").withColumn(
+        checked = joined.select(*structs, "swapped", *ids).withColumn("this", residual)
+        turned = checked.select(F.col(one).alias(two), F.col(two).alias(one), "swapped", "this", *ids).withColumn(
             "that", residual
         )
         kept = turned.where("this AND NOT (swapped AND coalesce(that, false))")
-        return kept.select(F.col(two).alias(one), F.col(one).alias(two))
+        return kept.select(F.col(two).alias(one), F.col(one).alias(two), *ids)
 
 
 def struct_of(prefix: str, names: tuple[str, ...], alias: str) -> Column:

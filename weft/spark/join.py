@@ -19,7 +19,7 @@ def join(
     left: DataFrame, right: DataFrame, *, on: str | Column, how: str = "inner", window: Window | None = None,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
     select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None, name: str | None = None,
-    refresh: str | None = None,
+    refresh: str | None = None, pair_id: str | None = None,
 ) -> DataFrame:  # fmt: skip
     """Join two DataFrames on any condition: two streams, a stream with a table (a static DataFrame), or two tables.
 
@@ -53,6 +53,9 @@ def join(
     refresh
         For a stream with a table, when to read the table again: a duration, such as "1 hour", or the name of a column of the
         table whose greatest value changes with each version. By default it is read once, when the query starts.
+    pair_id
+        The name of a further column that identifies each row of the result. A batch that runs again gives the same rows the
+        same key, so an upsert by it removes what an at-least-once sink has written twice.
 
     Returns
     -------
@@ -61,7 +64,7 @@ def join(
         delays carry the watermark that downstream operators need.
     """
     asked = JoinOptions(
-        on, window, scheme, index, tasks, select, suffix, state, name, kind=kind_named(how), refresh=refresh
+        on, window, scheme, index, tasks, select, suffix, state, name, kind=kind_named(how), refresh=refresh, pair_id=pair_id
     )  # fmt: skip
     return (table_join if with_table(left, right) else build)(left, right, asked).frame()
 
@@ -70,13 +73,15 @@ def self_join(
     stream: DataFrame, *, on: str | Column, how: str = "inner", window: Window | None = None, unordered: bool = False,
     scheme: str | Scheme = "auto", index: str = "auto", tasks: int | None = None,
     select: Sequence[str | Column] | None = None, suffix: str = "_right", state: str | None = None, name: str | None = None,
+    pair_id: str | None = None,
 ) -> DataFrame:  # fmt: skip
     """Join a DataFrame with itself, reading it once. The aliases are `a` and `b`.
 
     Returns all ordered pairs of different rows that satisfy `on`. With `unordered=True`, each pair of rows appears once, in
     the order that satisfies `on`; if both orders do, the later row is `a`. The other parameters are the same as in `join`.
     """
-    asked = JoinOptions(on, window, scheme, index, tasks, select, suffix, state, name, unordered, kind_named(how))
+    kind = kind_named(how)
+    asked = JoinOptions(on, window, scheme, index, tasks, select, suffix, state, name, unordered, kind, pair_id=pair_id)
     return build(stream, stream, asked, itself=True).frame()
 
 

@@ -44,8 +44,8 @@ class JoinTask(Generic[Found]):
 
 
 def side_by_side(pairs: Pairs, schema: pa.Schema) -> pa.Table:
-    """Return the payload of both rows of every pair, and whether it is one that also holds the other way round."""
-    columns = [*pairs.left.columns, *pairs.right.columns]
+    """Return the payload of both rows of every pair, its key, and whether it is one that also holds the other way round."""
+    columns = [*pairs.left.columns, *pairs.right.columns, *([] if pairs.ids is None else [pairs.ids])]
     if len(columns) < len(schema):
         columns.append(pairs.swapped)
     return pa.table(columns, schema=schema)

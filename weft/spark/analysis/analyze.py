@@ -63,6 +63,8 @@ class Analyzed:
     """The conjuncts of the residual, as the front end has them."""
     given: dict[Side, Any] = field(default_factory=dict)
     """Both sides as the front end has them, watermarks and all."""
+    numbered: bool = False
+    """Whether rows travel with their identity, from which the keys of pairs are made."""
 
 
 def analyze(

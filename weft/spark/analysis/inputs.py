@@ -28,7 +28,7 @@ from pyspark.sql.types import (
     TimestampType,
 )  # fmt: skip
 
-from weft.engine import Inputs
+from weft.engine import ROW_ID, Inputs
 from weft.errors import SpecError, UnknownColumn
 from weft.spark.analysis.analyze import Analyzed
 from weft.spark.analysis.complaints import untold
@@ -86,6 +86,9 @@ class _Travel:
         self.analyzed, self.spec = analyzed, spec
         self.frame, self.names = analyzed.frames[side], analyzed.payload[side]
         self.columns = {f"p{i}": F.col(quoted(name)) for i, name in enumerate(self.names)}
+        if analyzed.numbered:  # room for what route fills in
+            self.columns |= {name: F.lit(0).cast("long") for name in ROW_ID}
+        self.payload = len(self.columns)
 
     def inputs(self, side: Side) -> Inputs:
         """Add what one role needs and tell where it is."""
@@ -109,7 +112,7 @@ class _Travel:
             keep = self._place(only, None, f"keep {side}")
         elif only is not None:
             self.frame = self.frame.where(only)
-        return Inputs(len(self.names), tuple(keys), time, keep)
+        return Inputs(self.payload, tuple(keys), time, keep, self.analyzed.numbered)
 
     def _place(self, column: Column, plain: str | None, label: str) -> int:
         if plain in self.names:
@@ -125,6 +128,8 @@ class _Travel:
         else:
             routed = self.frame.select(*chosen or [F.lit(False).alias("nothing")])
         fields = [self.frame.schema[name] for name in self.names]
+        if self.analyzed.numbered:
+            fields = [*fields, *(StructField(name, LongType(), nullable=False) for name in ROW_ID)]
         payload = StructType([StructField(f"{side[0]}{i}", f.dataType, f.nullable) for i, f in enumerate(fields)])
         return SideInput(routed, inputs, payload, _arrow(self.analyzed.spark, payload, self.names))
 

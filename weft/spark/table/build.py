@@ -23,6 +23,7 @@ from weft.spark.build import JoinOptions, accept_of, check_options, check_select
 from weft.spark.front import front_of, on_connect
 from weft.spark.join_task import side_by_side
 from weft.spark.observed import counted_pairs
+from weft.spark.pair_id import refuse_pair_id
 from weft.spark.route_task import TypedRows
 from weft.spark.state_place import TABLE, StatePlace, name_for, state_place
 from weft.spark.table.lookup_task import IndexTask, LookupTask
@@ -60,6 +61,7 @@ def table_join(left: DataFrame, right: DataFrame, asked: JoinOptions, *, explain
     check_request(
         asking, asked.kind, window=asked.window, scheme=asked.scheme, index=asked.index, tasks=asked.tasks
     )  # fmt: skip
+    refuse_pair_id(asked.pair_id)
     check_options(frames, asked)
     with about("refresh"):
         refreshed_by(asked.refresh, table)
@@ -87,6 +89,7 @@ def asof_table_join(stream: DataFrame, table: DataFrame, asked: AsofAsked, optio
     frames: dict[Side, DataFrame] = {"left": stream, "right": table}
     _check_session(stream)
     check_asof_request(stream, asked, options.tasks)
+    refuse_pair_id(options.pair_id)
     check_options(frames, JoinOptions("", select=options.select, suffix=options.suffix))
     with about("refresh"):
         refreshed_by(options.refresh, table)
