@@ -13,7 +13,7 @@ QUICK  := not spark and not data and not crash and not slow and not bench and no
 CLASSES := $(VENV)/spark-classes.jsa
 
 .DEFAULT_GOAL := help
-.PHONY: help setup java demo test pytest test-long warm s3 check lint format types imports docs bench torture papers clean oldest release-check
+.PHONY: help setup java demo test pytest test-long kafka jars warm s3 check lint format types imports docs bench torture papers clean oldest release-check
 
 help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -48,11 +48,18 @@ test: java ## Everything: lint, types, imports, unit, property, Spark, data, cra
 	@$(MAKE) --no-print-directory -j 2 setup s3
 	@$(MAKE) --no-print-directory -j 2 types pytest
 
-pytest: $(CLASSES) warm lint imports
+pytest: $(CLASSES) warm jars lint imports
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "not bench and not long"
 
 test-long: setup java $(CLASSES) ## The long variants of some tests: more kills, more pairs, every kernel compiled anew
 	HYPOTHESIS_PROFILE=ci $(BIN)/pytest -n 2 --dist worksteal -m "long"
+
+kafka: setup java $(CLASSES) ## The tests that talk to a Kafka broker; they are part of `make test` where its jars can be had
+	$(BIN)/python -m tests.kafka.jars
+	$(BIN)/pytest -m "kafka and not long"
+
+jars: setup # Fetched once into the user's cache; without them, tests that need them are skipped
+	@$(BIN)/python -m tests.kafka.jars >/dev/null || true
 
 warm: setup # Kernels that are not compiled yet are compiled once, and not by each process that needs them
 	@$(BIN)/python -c 'import sys; from weft.cli.warm import compiled; sys.exit(not compiled().all)' || $(BIN)/weft warm 2>/dev/null

@@ -14,6 +14,9 @@ from hypothesis import HealthCheck, settings
 
 from tests.connect_session import _connect_session, connect  # noqa: F401  (fixtures)
 from tests.jvm import start_quickly
+from tests.kafka.broker import Broker
+from tests.kafka.jars import WHY, broker_jars, connector_jars, spark_jars
+from tests.kafka.topics import Topics
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -90,7 +93,7 @@ def _spark_session(spark_home: Path) -> Iterator[SparkSession]:
     try:
         builder = SparkSession.builder.master("local[2]").appName("weft tests").config(map={
             **SETTINGS, **SMALL, "spark.sql.warehouse.dir": (spark_home / "warehouse").as_uri(),
-            "spark.local.dir": str(spark_home / "local"),
+            "spark.local.dir": str(spark_home / "local"), **spark_jars(),
             "spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0",  # tests/connect
         })  # fmt: skip
         session = builder.getOrCreate()
@@ -118,6 +121,23 @@ def spark(_spark_session: SparkSession) -> Iterator[SparkSession]:
     for key, value in before.items():
         if after.get(key) != value and _spark_session.conf.isModifiable(key):
             _spark_session.conf.set(key, value)
+
+
+@pytest.fixture(scope="session")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    """Return a running Kafka broker; skip where its jars are not in the cache."""
+    if not broker_jars() or not connector_jars():
+        pytest.skip(WHY)
+    one = Broker(tmp_path_factory.mktemp("kafka") / "broker")
+    one.start()
+    yield one
+    one.kill()
+
+
+@pytest.fixture
+def kafka(spark: SparkSession, broker: Broker) -> Topics:
+    """Return the topics of the broker, through the shared session."""
+    return Topics(spark, broker.address)
 
 
 @pytest.fixture(scope="session")

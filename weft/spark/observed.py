@@ -106,11 +106,19 @@ def follow_late_rows(spark: SparkSession, query: StreamingQuery, joins: dict[str
         hear(spark, query, _LateRows(timed))
 
 
+_FEW = 10
+"""Of so few rows it says nothing that most are late."""
+_BACKFILL = (
+    " That is most of what it read: history is being read out of order, such as a topic whose partitions are hours apart."
+    " A delay covers the distance between partitions, or remove it until the history is read."
+)
+
+
 def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:
     """Say what a batch dropped, "" if nothing."""
     window = spec.window
     assert isinstance(window, (Within, Tumbling))
-    dropped = []
+    dropped, most = [], False
     sides: tuple[Side, ...] = ("left",) if spec.self_join else SIDES
     for side in sides:
         late, behind = int(report.get(f"{side}_late") or 0), int(report.get(f"{side}_behind") or 0)
@@ -118,9 +126,11 @@ def late_warning(spec: JoinSpec, batch: int, report: dict[str, Any]) -> str:
             stream = "" if spec.self_join else f" of the {side} side"
             enough = f"{'' if spec.self_join else side + '_'}delay={written(window.unit, behind)}"
             dropped.append(f"{late:,} row{'s' if late > 1 else ''}{stream} ({enough} would have kept them)")
+            most |= 2 * late > max(int(report.get(f"{side}_rows") or 0), _FEW)
     if not dropped:
         return ""
-    return f"Batch {batch} dropped late rows: {' and '.join(dropped)}."
+    text = f"Batch {batch} dropped late rows: {' and '.join(dropped)}."
+    return text + _BACKFILL if most else text
 
 
 class _LateRows:
