@@ -51,7 +51,7 @@ def root(
     """Exact joins between Spark streams: inequality, band, equality, over any window."""
 
 
-@app.command(epilog=examples("weft demo", "weft demo --seconds 20 --rate 5000", "weft demo --json"))
+@app.command(epilog=examples("weft demo", "weft demo --seconds 20 --rate 5000", "weft demo --kafka localhost:9092"))
 @guarded
 def demo(
     seconds: Annotated[int, typer.Option(min=5, help="How long the sensors send data.")] = 60,
@@ -59,19 +59,25 @@ def demo(
     seed: Annotated[int, typer.Option(help="Another seed, another day at the plant.")] = 7,
     out: Annotated[Path, typer.Option(help="Folder for data, pairs and plot; emptied first.")] = Path("demo-out"),
     ui: WithUi = False,
+    kafka: Annotated[
+        str | None,
+        typer.Option(metavar="HOST:PORT", help="Send rows and alarms through this broker.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> int:
     """Join two live sensor streams of a power plant on local Spark, plot the alarms, and let DuckDB confirm the count."""
     from weft.cli.demo import run_demo
 
-    return run_demo(seconds=seconds, rate=rate, seed=seed, out=out, ui=ui, as_json=as_json)
+    return run_demo(seconds=seconds, rate=rate, seed=seed, out=out, kafka=kafka, ui=ui, as_json=as_json)
 
 
 @app.command(epilog=examples("weft run job.toml", "weft run job.toml --check", "weft run job.toml --json | jq .pairs"))
 @guarded
 def run(
     job: JobFile,
-    check: Annotated[bool, typer.Option("--check", help="Only check the job file; Spark is not started.")] = False,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only check the job; Spark starts only to look at topics.")
+    ] = False,
     master: Master = None,
     ui: WithUi = False,
     metrics: Annotated[

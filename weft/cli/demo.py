@@ -34,8 +34,10 @@ _MARK = ".weft-demo"
 _WARM = ("two inequalities", "two inequalities, later batches")
 
 
-def run_demo(*, seconds: int, rate: int, seed: int, out: Path, ui: bool = False, as_json: bool) -> int:
-    """Run the demo; 1 if DuckDB counts differently."""
+def run_demo(
+    *, seconds: int, rate: int, seed: int, out: Path, kafka: str | None = None, ui: bool = False, as_json: bool
+) -> int:  # fmt: skip
+    """Run the demo, with `kafka` through topics of that broker; 1 if DuckDB counts differently."""
     from weft.demo import Feeder, Plant
 
     _empty(out)
@@ -49,7 +51,7 @@ def run_demo(*, seconds: int, rate: int, seed: int, out: Path, ui: bool = False,
     compiler = ThreadPoolExecutor(1)
     first, _ = (compiler.submit(warm_for, name, quiet=True) for name in _WARM)
     try:
-        summary = _join(feeder, out, ui, as_json, first.result)
+        summary = _join(feeder, out, kafka, ui, as_json, first.result)
     finally:
         compiler.shutdown(wait=False, cancel_futures=True)
         feeder.cancelled.set()
@@ -96,29 +98,44 @@ def _empty(out: Path) -> None:
         (out / name).mkdir()
 
 
-def _join(feeder: Feeder, out: Path, ui: bool, as_json: bool, warmed: Callable[[], None]) -> Summary:
+def _join(
+    feeder: Feeder, out: Path, kafka: str | None, ui: bool, as_json: bool, warmed: Callable[[], None]
+) -> Summary:  # fmt: skip
     """Join the streams of both sides; the query starts once its kernels are `warmed`."""
+    from weft.cli.demo_topics import DemoTopics
     from weft.spark import jobs
 
     state, log = str((out / "state").absolute()), out / "spark.log"
     with nullcontext() if as_json else err().status("starting Spark ..."):
-        spark = jobs.quiet_session(
-            "weft demo", master=None, state=state, conf={"spark.sql.session.timeZone": "UTC"}, log=log
+        conf = jobs.with_packages({"spark.sql.session.timeZone": "UTC"}, [] if kafka is None else ["kafka"])
+        spark = jobs.quiet_session("weft demo", master=None, state=state, conf=conf, log=log)
+        folders = {side: out / name for side, name in _FOLDERS.items()}
+        topics = None if kafka is None else DemoTopics(spark, kafka, out, _schemas())
+        frames = (
+            [
+                jobs.read_stream(spark, SourcePart("parquet", {"path": str(folders[side])}, schema), side)
+                for side, schema in _schemas().items()
+            ]
+            if topics is None
+            else topics.frames(folders)
         )
-        frames = [
-            jobs.read_stream(spark, SourcePart("parquet", {"path": str(out / _FOLDERS[side])}, schema), side)
-            for side, schema in _schemas().items()
-        ]
         window = within("10 seconds", on="ts", delay="5 seconds")
-        built = jobs.joined(frames[0], frames[1], jobs.JoinOptions(ON, window, select=SELECT, state=state))
+        asked = jobs.JoinOptions(ON, window, select=SELECT, state=state, pair_id=None if topics is None else "pair_id")
+        built = jobs.joined(frames[0], frames[1], asked)
+        alarms = out / "alarms"
+        into: dict[str, Any] = {"format": "parquet", "options": {"path": str(alarms)}}
+        if topics is not None:
+            into = {"format": "kafka", "options": topics.sink, "value": "json", "key": "pair_id"}
         warmed()
         feeder.start()
         query = jobs.start(
-            built, format="parquet", options={"path": str(out / "alarms")}, mode="append", partition_by=(),
+            built, **into, mode="append", partition_by=(),
             checkpoint=str(out / "checkpoint"), trigger={"processingTime": "1 second"}, name="demo",
         )  # fmt: skip
 
     def enough(read: int) -> bool:
+        if topics is not None:
+            topics.check()
         if read and not feeder.go.is_set():
             feeder.go.set()
             screen.say("the sensors send; Ctrl-C ends the demo")
@@ -129,6 +146,11 @@ def _join(feeder: Feeder, out: Path, ui: bool, as_json: bool, warmed: Callable[[
     with shown_beside(state, wanted=ui, quiet=as_json), Screen(f"{ON}, {window}", as_json=as_json) as screen:
         note = "the first batch starts Python workers; then the sensors send"
         summary = watch(query, state, screen, enough, note=note)
+    if topics is not None:
+        schema = (
+            "generator int, ts timestamp, v1 double, i1 double, other int, other_ts timestamp, v2 double, i2 double"
+        )
+        topics.collect(f"{schema}, pair_id string", alarms)
     spark.stop()
     return summary
 

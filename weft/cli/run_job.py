@@ -40,19 +40,25 @@ def run_job(
     if metrics is not None:
         address_of(metrics)
     job = load_job(path, reads=True, writes=True)
-    if check:
-        return _checked(job, as_json)
+    if check and "kafka" not in job.formats:
+        return _checked(job, [], as_json)
     from weft.spark import jobs
 
     log = log_file("run")
     console = err()
     try:
         with console.status("starting Spark ...") if not as_json else _nothing():
+            conf = jobs.with_packages(job.conf, job.formats)
             spark = jobs.quiet_session(
-                f"weft {path.name}", master=master or job.master, state=job.state, conf=job.conf, log=log
+                f"weft {path.name}", master=master or job.master, state=job.state, conf=conf, log=log
             )
+            with blaming(job):
+                seen = _topics(spark, job, values=check)
+            built = _built(spark, job, None if check else job.state)
+            if check:
+                spark.stop()
+                return _checked(job, seen, as_json)
             exporter = prometheus(spark, metrics) if metrics is not None else None
-            built = _built(spark, job, job.state)
             with blaming(job):
                 origin = jobs.belongs(spark, job.checkpoint, job.state, built.spec)
         if not as_json:
@@ -63,6 +69,7 @@ def run_job(
             query = jobs.start(
                 built, format=job.sink.format, options=job.sink.options, mode=job.sink.mode,
                 partition_by=job.sink.partition_by, checkpoint=job.checkpoint, trigger=job.trigger, name=path.stem,
+                value=job.sink.value, key=job.sink.key,
             )  # fmt: skip
         title = f"{job.on}   {job.window}"
         with (
@@ -112,17 +119,37 @@ def _finish(summary: Summary, job: CheckedJob, query: str, as_json: bool) -> Non
     console = out()
     console.print()
     table = summary_table(summary, one_stream=job.right is None)
-    if job.sink.options.get("path"):
-        table.add_row("written to", job.sink.options["path"])
+    written = job.sink.options.get("path") or job.sink.options.get("topic")
+    if written:
+        table.add_row("written to", written)
     table.add_row("look inside", f"weft state show {job.state}/{query[:8]}")
     console.print(table)
 
 
-def _checked(job: CheckedJob, as_json: bool) -> int:
+def _topics(spark: Any, job: CheckedJob, *, values: bool) -> list[str]:
+    """Look at the topics of a job: that they are there and, with `values`, that the schemas read what they hold."""
+    from weft.spark import jobs
+
+    seen: list[str] = []
+    for name, part in job.sources.items():
+        if part.format.lower() == "kafka":
+            schema = part.schema if values else None
+            seen += map(str, jobs.look_at_source(spark, part.options, part.value, schema, name))
+    topic = job.sink.options.get("topic")
+    if topic and job.sink.format.lower() == "kafka" and values:
+        found = jobs.look_at_topic(spark, job.sink.options, topic, "sink")
+        seen.append(str(found) if found else f"topic {topic}: not there yet; the broker must be allowed to create it")
+    return seen
+
+
+def _checked(job: CheckedJob, seen: list[str], as_json: bool) -> int:
     if as_json:
-        print_json({"job": str(job.path), "ok": True})
-    else:
-        out().print(Text(f"{job.path} has no mistakes that can be found without Spark.", style="green"))
+        print_json({"job": str(job.path), "ok": True, **({"topics": seen} if seen else {})})
+        return 0
+    for line in seen:
+        out().print(Text(line), soft_wrap=True)
+    without = "" if seen else " that can be found without Spark"
+    out().print(Text(f"{job.path} has no mistakes{without}.", style="green"))
     return 0
 
 
@@ -134,8 +161,9 @@ def explain_job(path: Path, *, master: str | None, as_json: bool) -> int:
 
     with err().status("starting Spark to analyze the condition ...") if not as_json else _nothing():
         spark = jobs.quiet_session(
-            "weft explain", master=master or job.master, state=None, conf=job.conf, log=log_file("explain")
-        )
+            "weft explain", master=master or job.master, state=None, conf=jobs.with_packages(job.conf, job.formats),
+            log=log_file("explain"),
+        )  # fmt: skip
         explanation = jobs.explained_join(_built(spark, job, None))
     if as_json:
         print_json(explanation.to_dict())
@@ -164,6 +192,7 @@ def _built(spark: Any, job: CheckedJob, state: str | None) -> jobs.Built:
         state,
         unordered=job.unordered,
         kind=kind_named(job.how),
+        pair_id=job.pair_id,
     )
     with blaming(job):
         left = jobs.read_stream(spark, job.left, "left" if job.right else "stream")

@@ -27,8 +27,10 @@ from weft.errors import JobError, WeftError
 from weft.planner import Explanation, explain_join
 from weft.spark.build import Built, JoinOptions, build
 from weft.spark.hooks import weft_error
+from weft.spark.packages import with_packages
 from weft.spark.session import session
 from weft.spark.state_place import missing_state, read_checkpoint
+from weft.spark.topics import create_topics, decoded, encoded, look_at_source, look_at_topic
 from weft.spec import JoinSpec
 from weft.state import StateStore, read_sealed
 
@@ -38,12 +40,17 @@ __all__ = [
     "Progress",
     "Source",
     "belongs",
+    "carry",
+    "create_topics",
     "explained_join",
     "follow",
     "joined",
+    "look_at_source",
+    "look_at_topic",
     "quiet_session",
     "read_stream",
     "start",
+    "with_packages",
 ]
 
 
@@ -64,6 +71,8 @@ class Source(Protocol):
     def where(self) -> str | None: ...
     @property
     def select(self) -> tuple[str, ...] | None: ...
+    @property
+    def value(self) -> str | None: ...
 
 
 @dataclass(frozen=True)
@@ -93,13 +102,18 @@ def quiet_session(
             spark = session(name, master=master, state=state, conf={**settings, **conf})
             spark.sparkContext.setLogLevel("WARN")
     except (PySparkException, Py4JJavaError, OSError, RuntimeError) as error:
-        here = (master or "local").startswith("local")
+        reason = _reason(error, log)
         raise WeftError.of(
-            f"Spark did not start: {_reason(error, log)}",
-            f"Its log is {log}.",
-            "`weft doctor` checks Java, PySpark and memory." if here else f"see whether a master listens at {master}.",
+            f"Spark did not start: {reason}", f"Its log is {log}.", _start_hint(reason, master)
         ) from None
     return spark
+
+
+def _start_hint(reason: str, master: str | None) -> str:
+    if "unresolved dependency" in reason:
+        return 'name versions that your repository has: [spark].conf "spark.jars.packages", or jars of your own: "spark.jars".'
+    here = (master or "local").startswith("local")
+    return "`weft doctor` checks Java, PySpark and memory." if here else f"see whether a master listens at {master}."
 
 
 @contextmanager
@@ -141,11 +155,14 @@ def read_stream(spark: SparkSession, source: Source, name: str) -> DataFrame:
     there_is = f"Its format is {source.format!r}."
     with _spark_says(f"{name}.format", f"Spark cannot read [{name}]", there_is):
         reader = spark.readStream.format(source.format).options(**source.options)
-    if source.schema:
+    if source.schema and source.value is None:
         with _spark_says(f"{name}.schema", "Spark rejects this schema", f"It is: {source.schema}.", _DDL):
             reader = reader.schema(source.schema)
     with _spark_says(name, f"Spark cannot read [{name}]", there_is):
         frame = reader.load()
+    if source.value is not None and source.schema:
+        with _spark_says(f"{name}.schema", "Spark rejects this schema", f"It is: {source.schema}.", _DDL):
+            frame = decoded(frame, source.value, source.schema)
     have = f"There are: {', '.join(frame.columns)}."
     if source.where:
         with _spark_says(f"{name}.where", "Spark rejects this condition", have, _SQL):
@@ -153,6 +170,8 @@ def read_stream(spark: SparkSession, source: Source, name: str) -> DataFrame:
     if source.select:
         with _spark_says(f"{name}.select", "Spark rejects this selection", have, _SQL):
             frame = frame.selectExpr(*source.select)
+    elif source.value is not None:
+        frame = frame.drop("kafka")
     return frame
 
 
@@ -198,10 +217,13 @@ def belongs(spark: SparkSession, checkpoint: str, state: str, spec: JoinSpec) ->
 
 def start(
     built: Built, *, format: str, options: dict[str, str], mode: str, partition_by: Sequence[str], checkpoint: str,  # noqa: A002
-    trigger: dict[str, str | bool], name: str | None = None,
+    trigger: dict[str, str | bool], name: str | None = None, value: str | None = None, key: str | None = None,
 ) -> StreamingQuery:  # fmt: skip
-    """Start the query."""
+    """Start the query; with `value`, rows are written as records of a topic."""
     frame = built.frame()
+    if value is not None:
+        with _spark_says("sink.key" if key else "sink", "Spark cannot make records", f"The value is {value!r}."):
+            frame = encoded(frame, value, key)
     there_is = f"Its format is {format!r}."
     with _spark_says("sink", "Spark cannot write [sink]", there_is), _checkpoint_apart(checkpoint):
         writer = frame.writeStream.format(format).outputMode(mode).options(**options)
@@ -211,6 +233,18 @@ def start(
         if trigger:
             writer = writer.trigger(**trigger)  # type: ignore[arg-type]
         return (writer.queryName(name) if name else writer).start()
+
+
+def carry(
+    frame: DataFrame, format: str, options: dict[str, str], checkpoint: str, *, value: str | None = None,  # noqa: A002
+    seconds: float | None = None,
+) -> StreamingQuery:  # fmt: skip
+    """Start a query that hands rows on as they come, every so many seconds, or once all that is there."""
+    rows = frame if value is None else encoded(frame, value, None)
+    trigger: dict[str, Any] = {"availableNow": True} if seconds is None else {"processingTime": f"{seconds} seconds"}
+    with _spark_says("sink", "Spark cannot write", f"The format is {format!r}."):
+        writer = rows.writeStream.format(format).options(**options).option("checkpointLocation", checkpoint)
+        return writer.trigger(**trigger).start()
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from weft.cli.job.expressions import (
     selected_types,
 )
 from weft.cli.job.folders import Place, check_apart, check_readable, check_writable, home
+from weft.cli.job.kafka import METADATA, check_topics_apart, kafka_options, kafka_sink, kafka_values
 from weft.cli.job.model import (
     FILES,
     SINKS,
@@ -76,6 +77,7 @@ def load_job(path: Path, *, reads: bool = False, writes: bool = False) -> Checke
     job = _job(path, reader)
     places = _places(reader, job)
     check_apart(reader, places)
+    check_topics_apart(reader, job)
     if reads:
         check_readable(reader, places, job.conf)
     if writes:
@@ -156,7 +158,7 @@ def _job(path: Path, reader: JobReader) -> CheckedJob:
     for name in names:
         if name in sources:
             _format(reader, f"{name}.format", sources[name].part.format, SOURCES, conf)
-    sink = _sink(reader)
+    sink = _sink(reader, join)
     _format(reader, "sink.format", sink.format, SINKS, conf)
     empty = SourcePart("", {})
     return CheckedJob(
@@ -175,6 +177,7 @@ def _job(path: Path, reader: JobReader) -> CheckedJob:
         suffix=join.get("suffix", "_right"),
         unordered=join.get("unordered", False),
         how=join.get("how", "inner"),
+        pair_id=join.get("pair_id"),
         trigger=_trigger(reader),
         master=spark.get("master"),
         conf=conf,
@@ -254,10 +257,16 @@ def _source(name: str, reader: JobReader) -> _Source:
         reader.wrong(f"{name}.path", "It is missing: a stream of files needs its folder.", 'write path = "data/left".')
     if "max_files_per_trigger" in table:
         options["maxFilesPerTrigger"] = str(table["max_files_per_trigger"])
+    kafka_options(reader, name, table, options, kafka=form == "kafka")
     types = FIXED.get(form, {})
     columns = tuple(types) or None
-    schema = table.get("schema")
-    if schema is not None:
+    schema, value = table.get("schema"), table.get("value") if form == "kafka" else None
+    if form == "kafka":
+        schema, types = kafka_values(reader, name, table)
+        columns = tuple(types) or None
+        if value is not None and columns is not None:
+            types, columns = {**types, METADATA: "STRUCT"}, (*columns, METADATA)
+    elif schema is not None:
         try:
             types = schema_types(schema)
             columns = tuple(types)
@@ -277,8 +286,10 @@ def _source(name: str, reader: JobReader) -> _Source:
             types = selected_types(table["select"], types)
         except SpecError as error:
             reader.complain(f"{name}.select", error)
+    elif value is not None and columns is not None:
+        columns = tuple(column for column in columns if column != METADATA)
     where, select = table.get("where"), tuple(table["select"]) if "select" in table else None
-    return _Source(SourcePart(table.get("format", ""), options, schema, where, select), columns, types)
+    return _Source(SourcePart(table.get("format", ""), options, schema, where, select, value), columns, types)
 
 
 def _join_select(
@@ -318,7 +329,7 @@ def _known_column(
     reader.wrong("join.select", f"{item!r}: {who}: {names}.", right)
 
 
-def _sink(reader: JobReader) -> SinkPart:
+def _sink(reader: JobReader, join: dict[str, Any]) -> SinkPart:
     table = reader.table("sink") if isinstance(reader.data.get("sink"), dict) else {}
     form = str(table.get("format", ""))
     options = reader.strings("sink.options", table.get("options", {}))
@@ -329,7 +340,13 @@ def _sink(reader: JobReader) -> SinkPart:
     if form.lower() in ("memory", "foreachbatch", "foreach"):
         right = 'write format = "parquet", "kafka", "console" or "noop".'
         reader.wrong("sink.format", f"A {form} sink works only in a Python program, not in a job.", right)
-    return SinkPart(form, options, table.get("mode", "append"), tuple(table.get("partition_by", ())))
+    kafka = form.lower() == "kafka"
+    kafka_options(reader, "sink", table, options, kafka=kafka)
+    value, key = (table.get("value"), table.get("key")) if kafka else (None, None)
+    sink = SinkPart(form, options, table.get("mode", "append"), tuple(table.get("partition_by", ())), value, key)
+    if kafka:
+        kafka_sink(reader, sink, join)
+    return sink
 
 
 def _trigger(reader: JobReader) -> dict[str, str | bool]:

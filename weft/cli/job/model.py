@@ -48,6 +48,9 @@ _SOURCE = {
     "where": Field("text", '"v1 IS NOT NULL"'),
     "select": Field("texts", '["id", "ts", "v1 * 1000 AS mv"]'),
     "max_files_per_trigger": Field("count", "10"),
+    "topic": Field("text", '"readings"'),
+    "servers": Field("text", '"localhost:9092"'),
+    "value": Field("text", '"json"', choices=("json", "avro")),
 }
 
 TABLES: dict[str, dict[str, Field]] = {
@@ -77,6 +80,7 @@ TABLES: dict[str, dict[str, Field]] = {
         "select": Field("texts", '["l.id AS left_id", "r.*"]'),
         "suffix": Field("text", '"_right"'),
         "unordered": Field("switch", "true"),
+        "pair_id": Field("text", '"pair_id"'),
     },
     "sink": {
         "format": Field("text", '"parquet"', required=True),
@@ -84,6 +88,10 @@ TABLES: dict[str, dict[str, Field]] = {
         "options": Field("table", '{ compression = "zstd" }'),
         "mode": Field("text", '"append"', choices=("append",)),
         "partition_by": Field("texts", '["day"]'),
+        "topic": Field("text", '"pairs"'),
+        "servers": Field("text", '"localhost:9092"'),
+        "value": Field("text", '"json"', choices=("json", "avro")),
+        "key": Field("text", '"pair_id"'),
     },
     "trigger": {
         "available_now": Field("switch", "true"),
@@ -125,6 +133,7 @@ SYNONYMS = {
     "outputMode": "mode", "partitionBy": "partition_by", "maxFilesPerTrigger": "max_files_per_trigger",
     "availableNow": "available_now", "processingTime": "processing_time", "checkpointLocation": "checkpoint",
     "checkpoint_location": "checkpoint", "n": "rows", "duration": "span", "watermark": "delay", "config": "conf",
+    "bootstrap_servers": "servers", "brokers": "servers", "topics": "topic", "subscribe": "topic",
 }  # fmt: skip
 """What people write instead."""
 
@@ -193,6 +202,8 @@ class SourcePart:
     schema: str | None = None
     where: str | None = None
     select: tuple[str, ...] | None = None
+    value: str | None = None
+    """What the values of a topic are, "json" or "avro"; None where they are left as they are."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +214,10 @@ class SinkPart:
     options: dict[str, str]
     mode: str = "append"
     partition_by: tuple[str, ...] = ()
+    value: str | None = None
+    """As what rows are written into a topic; None where the selection has made the values."""
+    key: str | None = None
+    """The column that is the key of a record."""
 
 
 @dataclass(frozen=True)
@@ -224,11 +239,23 @@ class CheckedJob:
     suffix: str = "_right"
     unordered: bool = False
     how: str = "inner"
+    pair_id: str | None = None
     trigger: dict[str, str | bool] = field(default_factory=dict)
     master: str | None = None
     conf: dict[str, str] = field(default_factory=dict)
     lines: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
     """The line of every key, by its dotted path: what Spark finds wrong later is told with it."""
+
+    @property
+    def formats(self) -> tuple[str, ...]:
+        """Return the formats that it reads and writes, those of values too."""
+        parts: list[SourcePart | SinkPart] = [*self.sources.values(), self.sink]
+        return tuple(name.lower() for part in parts for name in (part.format, part.value) if name)
+
+    @property
+    def sources(self) -> dict[str, SourcePart]:
+        """Return what is read, by the name of its table."""
+        return {"stream": self.left} if self.right is None else {"left": self.left, "right": self.right}
 
 
 @dataclass(frozen=True)

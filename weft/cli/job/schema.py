@@ -24,6 +24,9 @@ _SOURCE = {
     "where": "A filter on the rows of this source.",
     "select": "The columns of this source, as SQL expressions; by default all.",
     "max_files_per_trigger": "How many files one batch reads at most.",
+    "topic": "Of Kafka: the topic, or several with commas between them.",
+    "servers": "Of Kafka: the addresses of brokers.",
+    "value": "Of Kafka: what the values are, json or avro. Without it, the source has the connector's own columns.",
 }
 
 KEYS: dict[str, dict[str, str]] = {
@@ -51,6 +54,7 @@ KEYS: dict[str, dict[str, str]] = {
         "select": "The columns of the result, as SQL expressions over `l` and `r`; by default all.",
         "suffix": "What is added to a right column that has the name of a left one.",
         "unordered": "In a self join: return each pair once, not in both orders.",
+        "pair_id": "The name of a column that identifies each row of the result and stays the same when a batch runs again.",
     },
     "sink": {
         "format": "The format of the sink, as in Spark's writeStream.",
@@ -58,6 +62,10 @@ KEYS: dict[str, dict[str, str]] = {
         "options": "Options of the format, as in Spark.",
         "mode": "The output mode.",
         "partition_by": "Columns by which the files are put into folders.",
+        "topic": "Of Kafka: the topic of the result.",
+        "servers": "Of Kafka: the addresses of brokers.",
+        "value": "Of Kafka: as what rows are written, json or avro. Without it, the selection makes key and value.",
+        "key": "Of Kafka: the column that becomes the key of the record.",
     },
     "trigger": {
         "available_now": "Process all data that is there, in several batches, then stop.",
