@@ -1,6 +1,7 @@
 """Every ```python block of README.md and of the site runs: a page is one program, in an empty directory.
 
 A block after `<!-- not run: reason -->` is skipped. A block of `>>>` lines is a doctest: its output is compared.
+Blocks that say `BROKER` meet a Kafka broker there, and are skipped where none can be had.
 Pages meet the shared Spark session: `getOrCreate()` and `weft.session()` find it, and `stop()` leaves it alive.
 """
 
@@ -71,10 +72,19 @@ def needs_spark(page: Path) -> bool:
     return any("spark" in code.text.lower() for code in blocks(page.read_text(encoding="utf-8")))
 
 
+def needs_kafka(page: Path) -> bool:
+    return any("BROKER" in code.text for code in blocks(page.read_text(encoding="utf-8")))
+
+
+def marks(page: Path) -> list[pytest.MarkDecorator]:
+    needed = ((needs_spark, pytest.mark.spark), (needs_kafka, pytest.mark.kafka))
+    return [mark for needs, mark in needed if needs(page)]
+
+
 def parameters() -> list[Any]:
-    """Return a test per page that has code, in the Spark lane if it says Spark."""
+    """Return a test per page that has code, in the lanes of what it needs."""
     return [
-        pytest.param(page, id=str(page.relative_to(ROOT)), marks=[pytest.mark.spark] if needs_spark(page) else [])
+        pytest.param(page, id=str(page.relative_to(ROOT)), marks=marks(page))
         for page in PAGES
         if any(blocks(page.read_text(encoding="utf-8")))
     ]
@@ -92,17 +102,20 @@ def test_there_are_pages_and_they_have_code() -> None:
 def test_the_page_runs(
     page: Path, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    namespace: dict[str, Any] = {"__name__": "__page__"}
     if not needs_spark(page):
         monkeypatch.chdir(tmp_path)
-        run(page, {"__name__": "__page__"})
+        run(page, namespace)
         return
+    if needs_kafka(page):
+        namespace["BROKER"] = request.getfixturevalue("kafka").address
     session = request.getfixturevalue("connect" if page.stem == "connect" else "spark")
     home: Path = request.getfixturevalue("spark_home")
     monkeypatch.setattr(type(session), "stop", lambda _: None)  # the page may end its session, not ours
     monkeypatch.chdir(home)  # relative paths mean the same to Python and to the JVM
     before = set(home.iterdir())
     try:
-        run(page, {"__name__": "__page__"})
+        run(page, namespace)
     finally:
         for query in session.streams.active:
             query.stop()
