@@ -174,7 +174,7 @@ def _typed_band(
         if one == "timestamp" and zone not in ("UTC", "Etc/UTC", "GMT", "Z", "+00:00"):
             return []  # Spark subtracts local times: a change of clocks would show
     elif type_name in ("float", "double"):
-        slack = 1e-6 if type_name == "float" else 0.0
+        slack = 2.0**-22 if type_name == "float" else 0.0
         low, high = (_widen(end, slack) for end in (low, high))
         weak = strict or type_name == "float"
         return [Served(Compare(Key(left.sql()), Op.FBAND, Key(right.sql()), low, high, weak), left, right)]
@@ -188,7 +188,7 @@ def _widen(end: object, slack: float) -> float:
     value = float(str(end))
     if math.isinf(value) or not slack:
         return value
-    room = abs(value) * slack + 1e-37
+    room = abs(value) * slack
     return value + room if value >= 0 else value - room
 
 

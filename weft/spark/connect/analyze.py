@@ -103,8 +103,8 @@ def analyze(
         said=on.strip() if isinstance(on, str) else "",
     )  # fmt: skip
     return Analyzed(
-        left.sparkSession, frames, condition, keys, F.expr(condition.residual) if rest else None, filters, outputs,
-        payload, frozenset(selected), any(stays for _, stays in stripped.values()),
+        left.sparkSession, frames, condition, keys, F.expr(condition.residual).cast("boolean") if rest else None, filters,
+        outputs, payload, frozenset(selected), any(stays for _, stays in stripped.values()),
         tuple(server.confirmed(rest)), dict(sides),
     )  # fmt: skip
 
@@ -224,7 +224,7 @@ class _Server:
         if item.op in (Op.BAND, Op.FBAND) or not isinstance(part, exp.Binary):
             return render(part)
         one, two = (self._cast(side.unnest(), item.kind) for side in (part.left, part.right))
-        return render(type(part)(this=one.copy(), expression=two.copy()))
+        return render(type(part)(this=exp.paren(one), expression=exp.paren(two)))
 
     def _cast(self, side: exp.Expr, kind: pa.DataType) -> exp.Expr:
         """Write a side in the type in which it is compared, as Spark does: an integer becomes a decimal of its own first."""
