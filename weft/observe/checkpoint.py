@@ -16,17 +16,20 @@ import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 from pyarrow import fs
 
 from weft.errors import StateError, WeftError
-from weft.state import Care, open_folder
+from weft.state import Care, open_folder, patiently
 
 __all__ = ["Checkpoint", "SparkLog", "Tree", "open_tree"]
 
 _ENTRY = re.compile(r"(\d+)(\.compact)?")
+_PATIENCE = 20.0
+"""Seconds for which a request to a store is repeated that fails for reasons that may pass: going back must not stop halfway."""
 _VERSION = re.compile(r"(\d+)(_[0-9a-f-]+)*\.(delta|snapshot|zip|changelog)")
 
 
@@ -45,38 +48,52 @@ class Tree:
 
     def files(self, *, deep: bool = False) -> list[Any]:
         """Return the files below, by path; none if there is no such folder."""
-        found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True, recursive=deep))
+        found = self._infos(fs.FileSelector(self.path, allow_not_found=True, recursive=deep))
         return sorted((info for info in found if info.type == fs.FileType.File), key=lambda info: str(info.path))
 
     def folders(self) -> list[str]:
         """Return the names of the folders directly below."""
-        found = self.system.get_file_info(fs.FileSelector(self.path, allow_not_found=True))
+        found = self._infos(fs.FileSelector(self.path, allow_not_found=True))
         return sorted(str(info.base_name) for info in found if info.type == fs.FileType.Directory)
 
     def there(self) -> bool:
         """Tell whether there is such a file or folder."""
-        return bool(self.system.get_file_info(self.path).type != fs.FileType.NotFound)
+        return bool(self._infos(self.path).type != fs.FileType.NotFound)
 
     def read(self) -> bytes | None:
         """Return the content of the file, None if there is none."""
-        try:
+
+        def whole() -> bytes:
             with self.system.open_input_stream(self.path, compression=None) as file:
                 return bytes(file.read())
+
+        try:
+            return patiently(whole, _PATIENCE)
         except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
             return None
 
     def write(self, content: bytes) -> None:
         """Write the file, with its folder."""
-        self.system.create_dir(self.path.rpartition("/")[0], recursive=True)
-        with self.system.open_output_stream(self.path) as sink:
-            sink.write(content)
+
+        def put() -> None:
+            with self.system.open_output_stream(self.path) as sink:
+                sink.write(content)
+
+        try:
+            patiently(put, _PATIENCE)
+        except FileNotFoundError:  # object stores have no folders to make
+            self.system.create_dir(self.path.rpartition("/")[0], recursive=True)
+            put()
 
     def delete(self) -> None:
         """Delete the file, and the checksum that Hadoop keeps beside it."""
         above, _, name = self.path.rpartition("/")
         for path in (f"{above}/.{name}.crc", self.path):
-            if self.system.get_file_info(path).type == fs.FileType.File:
-                self.system.delete_file(path)
+            if self._infos(path).type == fs.FileType.File:
+                patiently(partial(self.system.delete_file, path), _PATIENCE)
+
+    def _infos(self, of: str | fs.FileSelector) -> Any:
+        return patiently(lambda: self.system.get_file_info(of), _PATIENCE)
 
 
 def open_tree(where: str) -> Tree:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from weft.state.contents import content_of
+from weft.state.failures import patiently
 from weft.state.folder import Care, Folder
 from weft.state.journal import JOURNAL, Journal, JournalBatch, find_journal, write_journal
 from weft.state.memory_store import MemoryStore
@@ -21,7 +22,7 @@ __all__ = [
     "CHECKPOINT", "JOURNAL", "TOLD", "Care", "Clock", "Damage", "Derived", "Folder", "History", "Holder", "Journal",
     "JournalBatch", "Manifest", "MemoryStore", "ObjectFolder", "Pinned", "Segment", "StateStore", "TablePin", "TableShelf",
     "TableVersion", "TaskState", "Verifier", "content_of", "derived_note", "find_journal", "has_reported",
-    "known_checkpoint", "known_sink", "note_checkpoint", "one_chunk", "open_folder", "queries_with_tables", "read_reports",
-    "read_sealed", "read_words", "remove_tables", "reported_at", "reports_by_task", "write_journal", "write_sealed",
-    "written_words",
+    "known_checkpoint", "known_sink", "note_checkpoint", "one_chunk", "open_folder", "patiently", "queries_with_tables",
+    "read_reports", "read_sealed", "read_words", "remove_tables", "reported_at", "reports_by_task", "write_journal",
+    "write_sealed", "written_words",
 ]  # fmt: skip
