@@ -132,7 +132,7 @@ def test_two_deep(case: Any) -> None:
     run(case)
 
 
-@share(2)  # 200 in CI
+@share(10 / 3)  # 200 in CI
 @given(chains(3))
 def test_three_deep(case: Any) -> None:
     run(case)
@@ -167,7 +167,7 @@ def test_behind_a_self_join(made: list[Stream], first: Any, second: Any, tasks: 
     )
 
 
-@share(2)
+@share(10 / 3)
 @given(
     streams(3, 4), spans(), spans(), st.sampled_from(["left", "right", "left_semi", "left_anti"]),
     st.sampled_from(["inner", "left", "left_anti"]), st.integers(1, 3),
