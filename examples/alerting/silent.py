@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 import weft
 
-RULE = {
+RULE: dict[str, Any] = {
     "on": "l.machine = r.machine",
     "how": "left_anti",
     "window": weft.within(before="0 seconds", after="30 seconds", on="ts", delay="10 seconds"),
@@ -34,7 +35,7 @@ def silent(spark: SparkSession, folder: Path) -> DataFrame:
     """Return the jobs that no heartbeat followed."""
     jobs = spark.readStream.schema("job BIGINT, machine BIGINT, ts TIMESTAMP").parquet(str(folder / "jobs"))
     beats = spark.readStream.schema("machine BIGINT, ts TIMESTAMP").parquet(str(folder / "beats"))
-    return weft.join(jobs, beats, **RULE, state=str(folder / "state"))  # type: ignore[arg-type]
+    return weft.join(jobs, beats, **RULE, state=str(folder / "state"))
 
 
 def main(folder: Path) -> None:

@@ -51,10 +51,10 @@ def test_columns_are_written_as_sql(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(MODE, "1")
     from weft.spark.connect.columns import sql_of
 
-    l, r = F.col("l.x"), F.col("r.x")  # noqa: E741
-    assert sql_of((l > r) & ~(l == 5), {}) == "((l.x > r.x) AND (NOT (l.x = (5))))"
+    one, two = F.col("l.x"), F.col("r.x")
+    assert sql_of((one > two) & ~(one == 5), {}) == "((l.x > r.x) AND (NOT (l.x = (5))))"
     assert sql_of(F.upper("l.s").like("it's%"), {}) == r"(upper(l.s) LIKE 'it\'s%')"
-    assert sql_of(F.when(l.isNull(), F.lit(1.5)).otherwise(r.cast("int")), {}) == (
+    assert sql_of(F.when(one.isNull(), F.lit(1.5)).otherwise(two.cast("int")), {}) == (
         "CASE WHEN (l.x IS NULL) THEN CAST('1.5' AS double) ELSE CAST(r.x AS int) END"
     )
 

@@ -146,4 +146,4 @@ def test_a_stream_that_is_none_is_refused_at_once() -> None:
     join = Join(X, X, on="l.x = r.x")
     for wrong in (None, 5, "x"):
         with pytest.raises(SpecError, match="right side is a"):
-            join.stream([], wrong)  # type: ignore[arg-type]
+            join.stream([], wrong)  # type: ignore[arg-type]  # what is refused
